@@ -45,9 +45,9 @@ fn run() -> Result<u8, Box<dyn Error>> {
     let session = Session::launch(&[members], &options)?;
     let launched = begin.elapsed();
     session.send_user_data(b"hello from the front-end");
-    let answer = session.recv_user_data(None)?;
+    let answer = session.recv_user_data()?;
     let done = begin.elapsed();
     println!("{} members launched in {launched:.1?}, through all collectives in {done:.1?}", session.size());
     println!("the master says: {}", String::from_utf8_lossy(&answer));
-    Ok(session.wait(None)?.exit_status())
+    Ok(session.wait()?.exit_status())
 }

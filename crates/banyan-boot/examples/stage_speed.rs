@@ -44,7 +44,7 @@ fn measure(directory: &std::path::Path, bytes: usize, agents: usize, times: usiz
             (0..bytes).map(|at| (at.wrapping_mul(2_654_435_761) >> 11) as u8 ^ round as u8).collect();
         fs::write(&file, content)?;
         let begin = Instant::now();
-        let report = session.stage(&file, &Stage::Cache, None)?;
+        let report = session.stage(&file, &Stage::Cache)?;
         let seconds = begin.elapsed().as_secs_f64();
         let delivered = (bytes * agents) as f64 / seconds / 1e9;
         println!(
@@ -54,7 +54,7 @@ fn measure(directory: &std::path::Path, bytes: usize, agents: usize, times: usiz
             seconds * 1e3
         );
         let begin = Instant::now();
-        let again = session.stage(&file, &Stage::Cache, None)?;
+        let again = session.stage(&file, &Stage::Cache)?;
         println!("again, to {} agents that have it: {:.0} ms", again.had, begin.elapsed().as_secs_f64() * 1e3);
     }
     session.kill()?;

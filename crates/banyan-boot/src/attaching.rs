@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use banyan_link::{Address, Event, Frame, Link, LinkOptions, Opening, PeerId, SessionId};
+use banyan_link::{Address, Deadline, Event, Frame, Link, LinkOptions, Opening, PeerId, SessionId};
 
 use crate::member::{JoinError, Member, WELCOME_DEADLINE, patience};
 use crate::message;
@@ -21,19 +21,19 @@ impl Member {
     /// # Errors
     /// When no agent waits for members: it is too late, everyone is there, or no agent can be reached from here.
     pub fn attach(ticket: &Ticket) -> Result<Member, JoinError> {
-        Member::attach_until(ticket, None)
+        Member::attach_timeout(ticket, Deadline::NEVER)
     }
 
-    /// As [`attach`](Member::attach), but waits until this time at most. Without a time, an agent of this host has ten seconds,
+    /// As [`attach`](Member::attach), but waits no longer than the limit. Without a limit, an agent of this host has ten seconds,
     /// and each of another host three.
     ///
     /// # Errors
-    /// As [`attach`](Member::attach), and when no agent lets it in until then.
-    pub fn attach_until(ticket: &Ticket, deadline: Option<Instant>) -> Result<Member, JoinError> {
+    /// As [`attach`](Member::attach), and when no agent lets it in before the limit.
+    pub fn attach_timeout(ticket: &Ticket, limit: impl Into<Deadline>) -> Result<Member, JoinError> {
         let mut random = [0; 4];
         rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty())
             .map_err(|error| JoinError::Agent(error.to_string()))?;
-        attach(ticket, u32::from_ne_bytes(random) | ANY_RANK, deadline)
+        attach(ticket, u32::from_ne_bytes(random) | ANY_RANK, limit.into())
     }
 
     /// Joins the session of a ticket as this very member.
@@ -44,13 +44,13 @@ impl Member {
         if rank & ANY_RANK != 0 {
             return Err(JoinError::NotAdmitted { reasons: format!("there is no member {rank}") });
         }
-        attach(ticket, rank, None)
+        attach(ticket, rank, Deadline::NEVER)
     }
 }
 
 /// Asks the agents of this host, one after the other: those of other hosts are not there and cost next to nothing. Where
 /// there is none, asks those of other hosts.
-fn attach(ticket: &Ticket, index: u32, deadline: Option<Instant>) -> Result<Member, JoinError> {
+fn attach(ticket: &Ticket, index: u32, deadline: Deadline) -> Result<Member, JoinError> {
     let incarnation = SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |time| time.as_nanos() as u64);
     let peer = PeerId { session: SessionId(ticket.session), index, incarnation };
     let opening = Opening { peer, secret: ticket.secret.clone() };

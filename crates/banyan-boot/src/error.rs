@@ -78,15 +78,18 @@ pub enum SessionError {
     /// The deadline has passed.
     #[error("the deadline has passed")]
     TimedOut,
-    /// The session is over.
-    #[error("the session is over")]
-    Over,
+    /// The session has ended, or all its members have.
+    #[error("the session has ended")]
+    Ended,
     /// The master ended before it sent anything.
     #[error("the master (member 0) {state} and will send nothing more")]
     MasterEnded {
         /// How it ended.
         state: ExitState,
     },
+    /// A signal that cannot be sent.
+    #[error("signal {0} cannot be sent to members; send one that has a name, such as SIGTERM")]
+    Signal(i32),
     /// Bytes that are not the record that was expected.
     #[error(transparent)]
     Record(#[from] DescribedError),

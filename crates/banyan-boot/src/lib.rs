@@ -16,8 +16,8 @@
 //!     let solver = ProcessDistribution::new("./solver", ["--grid", "512"]).on("node1", 4).on("node2", 4);
 //!     let session = Session::launch(&[solver], &SessionOptions::default())?;
 //!     session.send_user_data(b"go");
-//!     println!("{}", String::from_utf8(session.recv_user_data(None)?)?);
-//!     let outcome = session.wait(None)?;
+//!     println!("{}", String::from_utf8(session.recv_user_data()?)?);
+//!     let outcome = session.wait()?;
 //!     std::process::exit(outcome.exit_status().into())
 //! }
 //! ```
@@ -25,17 +25,16 @@
 //! **A member.** Any program that was started by an agent can join; it needs to know nothing:
 //!
 //! ```no_run
-//! use banyan_boot::{Element, Member, What};
+//! use banyan_boot::{Member, ReduceOp};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let mut member = Member::join()?;
 //! let go = if member.is_master() { Some(member.recv_user_data()?) } else { None };
 //! member.broadcast(go)?;
-//! let mine = f64::from(member.rank()).to_le_bytes().to_vec();
-//! let sum = member.all_reduce(What::Sum, Element::F64, mine)?; // the same bits at every member, every time
+//! let sum = member.all_reduce(ReduceOp::Sum, &[f64::from(member.rank())])?; // the same bits at every member, every time
 //! member.barrier()?;
 //! if member.is_master() {
-//!     member.send_user_data(format!("the sum has {} bytes", sum.len()))?;
+//!     member.send_user_data(format!("the sum is {}", sum[0]))?;
 //! }
 //! # Ok(())
 //! # }
@@ -43,14 +42,14 @@
 //!
 //! Programs that know nothing of Banyan are started just as well ([`ProcessDistribution::plain`]): their exit states are
 //! collected ([`Session::wait`]), and signals reach them. What members write goes to the front-end's standard error, each line
-//! behind its rank and host, or comes as events ([`Output::Forward`], [`Session::next_event`]).
+//! behind its rank and host, or comes as events ([`Output::Forward`], [`Session::recv_event`]).
 //!
 //! # Where things are
 //!
 //! | | |
 //! | --- | --- |
 //! | [`Session`], [`SessionOptions`], [`ProcessDistribution`], [`Event`], [`Outcome`] | the front-end's side |
-//! | [`Member`], [`What`], [`Element`] | the member's side |
+//! | [`Member`], [`ReduceOp`], [`Element`] | the member's side |
 //! | [`become_agent_if_asked`], [`run_agent`] | the agent |
 //! | [`AgentExtension`], [`extension_socket`] | what a program's agents do besides, for layers above this one |
 //! | [`Launcher`] | how agents are started |
@@ -99,9 +98,9 @@ mod tunnel;
 pub use agent::{AgentChannel, become_agent_if_asked, become_agent_if_asked_with, run_agent, run_agent_with};
 pub use agent_layout::{AgentLayout, LayoutError};
 pub use banyan_hosts::{HostSet, HostSetError, cause};
-pub use banyan_link::Refused;
+pub use banyan_link::{Deadline, Refused, SessionId};
 pub use banyan_ranks::{RankSet, RankSetError};
-pub use collective::{Absent, BadReduction, CollectiveError, Element, What};
+pub use collective::{Absent, BadReduction, CollectiveError, Element, ReduceOp};
 pub use described::DescribedError;
 pub use distribution::{HostDistribution, Input, Output, ProcessDistribution, Stdio};
 pub use door::listen_at;

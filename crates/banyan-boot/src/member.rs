@@ -6,13 +6,13 @@ use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use banyan_link::shared::SharedError;
-use banyan_link::{Event, Frame, Link, LinkError};
+use banyan_link::{Deadline, Event, Frame, Link, LinkError, SessionId};
 use banyan_ndr::Record;
 use banyan_ndr::typed::Read;
 use bytes::Bytes;
 
 use crate::collective::{
-    ANSWER_TIME, Absent, Caller, CollectiveError, Element, Outcome, Own, What, belongs_to_collectives,
+    ANSWER_TIME, Absent, Caller, CollectiveError, Element, Outcome, Own, ReduceOp, belongs_to_collectives,
 };
 use crate::described::{self, DescribedError};
 use crate::extension::EXTENSION_VARIABLE;
@@ -47,7 +47,7 @@ pub struct Member {
     sharing: Option<Sharing>,
     rank: u32,
     size: u32,
-    session: [u8; 16],
+    session: SessionId,
     note: Bytes,
     caller: Caller,
     /// What there was no room for when the time of a call was over.
@@ -162,20 +162,20 @@ impl Member {
     /// # Errors
     /// When this process was not started by an agent, or has joined before.
     pub fn join() -> Result<Member, JoinError> {
-        Member::join_until(None)
+        Member::join_timeout(Deadline::NEVER)
     }
 
-    /// As [`join`](Self::join), but waits until this time at most. Without a time, each agent that it asks has ten seconds at
-    /// most.
+    /// As [`join`](Self::join), but waits no longer than the limit. Without a limit, each agent that it asks has ten seconds.
     ///
     /// # Errors
-    /// As [`join`](Self::join), and when the agent does not answer until then.
-    pub fn join_until(deadline: Option<Instant>) -> Result<Member, JoinError> {
+    /// As [`join`](Self::join), and when the agent does not answer before the limit.
+    pub fn join_timeout(limit: impl Into<Deadline>) -> Result<Member, JoinError> {
+        let deadline = limit.into();
         let value = match std::env::var(JOIN_VARIABLE) {
             Ok(value) => value,
             Err(_) => {
                 return match Ticket::from_env() {
-                    Ok(ticket) => Member::attach_until(&ticket, deadline),
+                    Ok(ticket) => Member::attach_timeout(&ticket, deadline),
                     Err(TicketError::Missing) => Err(JoinError::NotStartedByAnAgent),
                     Err(error) => Err(error.into()),
                 };
@@ -214,7 +214,7 @@ impl Member {
             return Err(JoinError::Agent(format!("it says that this is member {rank} of {size}")));
         }
         let (caller, unsent) = (Caller::new(rank, size), None);
-        let (session, note) = (*session, Bytes::copy_from_slice(note));
+        let (session, note) = (SessionId(*session), Bytes::copy_from_slice(note));
         let (user, user_bytes, timeout) = (VecDeque::new(), 0, None);
         Ok(Member { link, sharing: None, rank, size, session, note, caller, unsent, user, user_bytes, timeout })
     }
@@ -235,7 +235,7 @@ impl Member {
     }
 
     /// The session, the same at all its members and at no others.
-    pub fn session(&self) -> [u8; 16] {
+    pub fn session(&self) -> SessionId {
         self.session
     }
 
@@ -285,9 +285,15 @@ impl Member {
         }
     }
 
-    /// Everyone's arrays of little-endian numbers, combined element by element, for everyone.
-    pub fn all_reduce(&mut self, what: What, of: Element, bytes: impl Into<Bytes>) -> Result<Bytes, MemberError> {
-        self.call("all_reduce", Own::AllReduce(what, of, bytes.into())).map(one)
+    /// Everyone's arrays, combined element by element, for everyone. The arrays have one length.
+    ///
+    /// # Errors
+    /// When members give arrays of different types or lengths, or one is gone; when the operation is one of bits and the
+    /// elements are floats; after the time that [`set_timeout`](Self::set_timeout) allows.
+    pub fn all_reduce<E: Element>(&mut self, op: ReduceOp, elements: &[E]) -> Result<Vec<E>, MemberError> {
+        let own = Own::AllReduce(op, E::KIND, E::to_bytes(elements).into());
+        let reduced = self.call("all_reduce", own).map(one)?;
+        Ok(E::from_bytes(&reduced))
     }
 
     /// [`broadcast`](Member::broadcast) of a record.
@@ -349,11 +355,16 @@ impl Member {
 
     /// Waits for bytes from the front-end, as long as [`set_timeout`](Member::set_timeout) allows. Only the master gets any.
     pub fn recv_user_data(&mut self) -> Result<Vec<u8>, MemberError> {
-        self.recv_user_data_until(self.deadline())
+        self.recv_user_data_timeout(self.deadline())
     }
 
-    /// Waits for bytes from the front-end until this time at most, whatever the timeout is.
-    pub fn recv_user_data_until(&mut self, deadline: Option<Instant>) -> Result<Vec<u8>, MemberError> {
+    /// As [`recv_user_data`](Self::recv_user_data), but waits no longer than the limit, whatever
+    /// [`set_timeout`](Self::set_timeout) allows.
+    ///
+    /// # Errors
+    /// As [`recv_user_data`](Self::recv_user_data), and [`MemberError::TimedOut`] after the limit.
+    pub fn recv_user_data_timeout(&mut self, limit: impl Into<Deadline>) -> Result<Vec<u8>, MemberError> {
+        let deadline = limit.into().instant();
         self.only_master()?;
         let begun = Instant::now();
         loop {
@@ -376,6 +387,17 @@ impl Member {
         }
     }
 
+    /// The bytes from the front-end that have come already, if there are any.
+    ///
+    /// # Errors
+    /// As [`recv_user_data`](Self::recv_user_data).
+    pub fn try_recv_user_data(&mut self) -> Result<Option<Vec<u8>>, MemberError> {
+        match self.recv_user_data_timeout(Instant::now()) {
+            Err(MemberError::TimedOut { .. }) => Ok(None),
+            received => received.map(Some),
+        }
+    }
+
     /// [`send_user_data`](Member::send_user_data) of a record.
     pub fn send_user_record<R: Record>(&mut self, record: &R) -> Result<(), MemberError> {
         self.send_user_data(described::encode(record)?)
@@ -387,6 +409,14 @@ impl Member {
         R: Record + for<'a> Read<'a>,
     {
         Ok(described::decode(&self.recv_user_data()?)?)
+    }
+
+    /// [`recv_user_data_timeout`](Member::recv_user_data_timeout) of a record.
+    pub fn recv_user_record_timeout<R>(&mut self, limit: impl Into<Deadline>) -> Result<R, MemberError>
+    where
+        R: Record + for<'a> Read<'a>,
+    {
+        Ok(described::decode(&self.recv_user_data_timeout(limit)?)?)
     }
 
     fn only_master(&self) -> Result<(), MemberError> {
@@ -558,8 +588,8 @@ impl Drop for Member {
 }
 
 /// How long something may take that is given up at the deadline, if there is one.
-pub(crate) fn patience(at_most: Duration, deadline: Option<Instant>) -> Duration {
-    deadline.map_or(at_most, |deadline| at_most.min(deadline.saturating_duration_since(Instant::now())))
+pub(crate) fn patience(at_most: Duration, deadline: Deadline) -> Duration {
+    deadline.instant().map_or(at_most, |deadline| at_most.min(deadline.saturating_duration_since(Instant::now())))
 }
 
 /// Who keeps a collective waiting, as the end of a message.

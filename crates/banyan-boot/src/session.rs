@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use banyan_link::{Refused, Secret};
+use banyan_link::{Deadline, Refused, Secret, SessionId};
 use banyan_ndr::Record;
 use banyan_ndr::typed::Read;
 use banyan_ranks::RankSet;
@@ -363,8 +363,8 @@ impl Session {
     }
 
     /// The session's name, the same at all its agents and members and at no others.
-    pub fn id(&self) -> [u8; 16] {
-        self.id
+    pub fn id(&self) -> SessionId {
+        SessionId(self.id)
     }
 
     /// The members that [someone else](crate::ProcessDistribution::attached) starts, whether they have come or not.
@@ -437,10 +437,29 @@ impl Session {
     }
 
     /// Waits for bytes of the master.
-    pub fn recv_user_data(&self, deadline: Option<Instant>) -> Result<Vec<u8>, SessionError> {
-        let taken = self.desk.wait(deadline, |papers| match papers.take_user() {
+    ///
+    /// # Errors
+    /// When the master has ended, or the session has.
+    pub fn recv_user_data(&self) -> Result<Vec<u8>, SessionError> {
+        self.recv_user_data_timeout(Deadline::NEVER)
+    }
+
+    /// The bytes of the master that have come already, if there are any.
+    ///
+    /// # Errors
+    /// As [`recv_user_data`](Self::recv_user_data).
+    pub fn try_recv_user_data(&self) -> Result<Option<Vec<u8>>, SessionError> {
+        come(self.recv_user_data_timeout(Instant::now()))
+    }
+
+    /// As [`recv_user_data`](Self::recv_user_data), but waits no longer than the limit.
+    ///
+    /// # Errors
+    /// As [`recv_user_data`](Self::recv_user_data), and [`SessionError::TimedOut`] after the limit.
+    pub fn recv_user_data_timeout(&self, limit: impl Into<Deadline>) -> Result<Vec<u8>, SessionError> {
+        let taken = self.desk.wait(limit.into().instant(), |papers| match papers.take_user() {
             Some(message) => Some(Ok(message)),
-            None if papers.over => Some(Err(SessionError::Over)),
+            None if papers.over => Some(Err(SessionError::Ended)),
             None => match papers.states.first() {
                 Some(Some(state)) => Some(Err(SessionError::MasterEnded { state: state.clone() })),
                 _ => None,
@@ -457,11 +476,25 @@ impl Session {
     }
 
     /// Waits for a record of the master.
-    pub fn recv_user_record<R>(&self, deadline: Option<Instant>) -> Result<R, SessionError>
+    ///
+    /// # Errors
+    /// As [`recv_user_data`](Self::recv_user_data), and when the bytes are not such a record.
+    pub fn recv_user_record<R>(&self) -> Result<R, SessionError>
     where
         R: Record + for<'a> Read<'a>,
     {
-        Ok(described::decode(&self.recv_user_data(deadline)?)?)
+        self.recv_user_record_timeout(Deadline::NEVER)
+    }
+
+    /// As [`recv_user_record`](Self::recv_user_record), but waits no longer than the limit.
+    ///
+    /// # Errors
+    /// As [`recv_user_record`](Self::recv_user_record), and [`SessionError::TimedOut`] after the limit.
+    pub fn recv_user_record_timeout<R>(&self, limit: impl Into<Deadline>) -> Result<R, SessionError>
+    where
+        R: Record + for<'a> Read<'a>,
+    {
+        Ok(described::decode(&self.recv_user_data_timeout(limit)?)?)
     }
 
     /// Which member is which process, where, and by which agent: for people, and as records for programs. Members that attach
@@ -488,17 +521,35 @@ impl Session {
         self.desk.papers().last_words(rank).cloned()
     }
 
-    /// The next thing that happens. `None` when the deadline has passed; also, at once, when all members have ended and
-    /// everything that happened until then was taken: [`wait`](Session::wait) then returns at once, too. What goes wrong
-    /// at a host after that comes with a later call.
-    pub fn next_event(&self, deadline: Option<Instant>) -> Option<Event> {
+    /// Waits for the next thing that happens.
+    ///
+    /// # Errors
+    /// [`SessionError::Ended`] when all members have ended and every event until then was taken: [`wait`](Session::wait)
+    /// then returns at once, too. What goes wrong at a host after that comes with a later call.
+    pub fn recv_event(&self) -> Result<Event, SessionError> {
+        self.recv_event_timeout(Deadline::NEVER)
+    }
+
+    /// As [`recv_event`](Self::recv_event), but waits no longer than the limit.
+    ///
+    /// # Errors
+    /// As [`recv_event`](Self::recv_event), and [`SessionError::TimedOut`] after the limit.
+    pub fn recv_event_timeout(&self, limit: impl Into<Deadline>) -> Result<Event, SessionError> {
         let size = self.hosts.len();
-        let event = self.desk.wait(deadline, |papers| match papers.take_event() {
-            Some(event) => Some(Some(event)),
-            None => (papers.over || papers.ended == size).then_some(None),
+        let event = self.desk.wait(limit.into().instant(), |papers| match papers.take_event() {
+            Some(event) => Some(Ok(event)),
+            None => (papers.over || papers.ended == size).then_some(Err(SessionError::Ended)),
         });
         self.desk.ring();
-        event.flatten()
+        event.unwrap_or(Err(SessionError::TimedOut))
+    }
+
+    /// The event that has come already, if there is one.
+    ///
+    /// # Errors
+    /// As [`recv_event`](Self::recv_event).
+    pub fn try_recv_event(&self) -> Result<Option<Event>, SessionError> {
+        come(self.recv_event_timeout(Instant::now()))
     }
 
     /// Gives standard input to the members that have one. Waits while a member is far behind with reading, which it may
@@ -514,20 +565,24 @@ impl Session {
         self.desk.hand_in(Goods::Input { bytes: Bytes::new(), last: true });
     }
 
-    /// Sends a signal to all members, or to some. `false`, and nothing is sent, if the number is none of a signal with a
-    /// name: real-time signals cannot be sent.
-    pub fn signal(&self, signal: i32, ranks: Option<RankSet>) -> bool {
-        let is_known = Signal::from_named_raw(signal).is_some();
-        if is_known {
-            self.desk.order(Order::Signal { signal, ranks });
-        }
-        is_known
+    /// Sends a signal to all members, or to some.
+    ///
+    /// # Errors
+    /// [`SessionError::Signal`] if the number is not that of a signal with a name: real-time signals cannot be sent.
+    pub fn signal(&self, signal: i32, ranks: Option<RankSet>) -> Result<(), SessionError> {
+        Signal::from_named_raw(signal).ok_or(SessionError::Signal(signal))?;
+        self.order_signal(signal, ranks);
+        Ok(())
+    }
+
+    fn order_signal(&self, signal: i32, ranks: Option<RankSet>) {
+        self.desk.order(Order::Signal { signal, ranks });
     }
 
     /// Stops all members, and tells the agents that this process is about to be stopped too, so that they do not take its
     /// silence for its end. They wait for three days; [`Session::resume`] lets all go on.
     pub fn pause(&self) {
-        self.signal(libc::SIGSTOP, None);
+        self.order_signal(libc::SIGSTOP, None);
         self.desk.order(Order::Pause { seconds: PAUSE_SECONDS });
         let deadline = Instant::now() + PAUSE_DEADLINE;
         // Agents that cannot be told in time end their members if the silence is long.
@@ -537,13 +592,21 @@ impl Session {
     /// Lets members go on after a [pause](Session::pause).
     pub fn resume(&self) {
         self.desk.order(Order::Pause { seconds: 0 });
-        self.signal(libc::SIGCONT, None);
+        self.order_signal(libc::SIGCONT, None);
     }
 
     /// Waits until all members have ended. Events that nobody took meanwhile are thrown away.
-    pub fn wait(&self, deadline: Option<Instant>) -> Result<Outcome, SessionError> {
+    pub fn wait(&self) -> Result<Outcome, SessionError> {
+        self.wait_timeout(Deadline::NEVER)
+    }
+
+    /// As [`wait`](Self::wait), but no longer than the limit.
+    ///
+    /// # Errors
+    /// [`SessionError::TimedOut`] after the limit.
+    pub fn wait_timeout(&self, limit: impl Into<Deadline>) -> Result<Outcome, SessionError> {
         let size = self.hosts.len();
-        let done = self.desk.wait(deadline, |papers| {
+        let done = self.desk.wait(limit.into().instant(), |papers| {
             if papers.take_event().is_some() {
                 while papers.take_event().is_some() {}
                 self.desk.ring();
@@ -559,7 +622,7 @@ impl Session {
         })
     }
 
-    /// Begins to end everything and returns at once; [`Session::next_event`] gives what happens until it has ended.
+    /// Begins to end everything and returns at once; [`Session::recv_event`] gives what happens until it has ended.
     pub fn stop(&self) {
         self.desk.order(Order::End);
     }
@@ -593,7 +656,7 @@ impl Session {
             let _ = self.desk.wait(Some(deadline), |papers| papers.is_all_passed.then_some(()));
         }
         match over {
-            Some(()) => root.join().map_err(|_| SessionError::Over),
+            Some(()) => root.join().map_err(|_| SessionError::Ended),
             None => Err(SessionError::TimedOut),
         }
     }
@@ -603,6 +666,14 @@ impl Drop for Session {
     fn drop(&mut self) {
         // What could not be ended in time is ended by the agents when they see that this process is gone.
         let _ = self.end();
+    }
+}
+
+/// What has come, if it did not have to be waited for.
+fn come<T>(received: Result<T, SessionError>) -> Result<Option<T>, SessionError> {
+    match received {
+        Err(SessionError::TimedOut) => Ok(None),
+        received => received.map(Some),
     }
 }
 

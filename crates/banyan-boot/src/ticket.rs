@@ -13,7 +13,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use banyan_link::{Address, OtherProtocol, PROTOCOL_VERSION, Secret};
+use banyan_link::{Address, OtherProtocol, PROTOCOL_VERSION, Secret, SessionId};
 use rustix::fs::{Mode, OFlags};
 
 use crate::assignment::Assignment;
@@ -109,8 +109,8 @@ impl Ticket {
     }
 
     /// The session it is for.
-    pub fn session(&self) -> [u8; 16] {
-        self.session
+    pub fn session(&self) -> SessionId {
+        SessionId(self.session)
     }
 
     /// The hosts whose agents wait for members.

@@ -96,7 +96,7 @@ fn this_program() -> std::path::PathBuf {
 
 fn next_problem(session: &Session) -> banyan_boot::Problem {
     loop {
-        match session.next_event(deadline()).expect("a problem") {
+        match session.recv_event_timeout(deadline()).expect("a problem") {
             Event::Problem(problem) => return problem,
             Event::Output(_) | Event::Exited { .. } => {}
             other => panic!("{other}"),
@@ -119,12 +119,12 @@ fn attached_and_started_members_share_collectives() {
         |_| Command::new(this_program()).env(ROLE, "collectives").env("BANYAN_TICKET", &path).spawn().unwrap();
     let members: Vec<Child> = (0..4).map(by_file).collect();
     session.send_user_data(b"hello");
-    let answer = session.recv_user_data(deadline()).unwrap();
+    let answer = session.recv_user_data_timeout(deadline()).unwrap();
     assert_eq!(String::from_utf8(answer).unwrap(), "6 heard hello, in order: true");
     for mut member in members {
         assert!(member.wait().unwrap().success());
     }
-    assert_eq!(session.wait(deadline()).unwrap().exit_status(), 0);
+    assert_eq!(session.wait_timeout(deadline()).unwrap().exit_status(), 0);
 }
 
 fn a_ticket_is_read_from_a_descriptor() {
@@ -140,12 +140,12 @@ fn a_ticket_is_read_from_a_descriptor() {
     };
     let members = [by_descriptor(file.into()), by_descriptor(pipe.into())];
     session.send_user_data(b"hello");
-    let answer = session.recv_user_data(deadline()).unwrap();
+    let answer = session.recv_user_data_timeout(deadline()).unwrap();
     assert_eq!(String::from_utf8(answer).unwrap(), "2 heard hello, in order: true");
     for mut member in members {
         assert!(member.wait().unwrap().success());
     }
-    assert_eq!(session.wait(deadline()).unwrap().exit_status(), 0);
+    assert_eq!(session.wait_timeout(deadline()).unwrap().exit_status(), 0);
 }
 
 fn processes_of_mpirun_attach() {
@@ -165,10 +165,10 @@ fn processes_of_mpirun_attach() {
         .spawn()
         .unwrap();
     session.send_user_data(b"mpirun");
-    let answer = session.recv_user_data(deadline()).unwrap();
+    let answer = session.recv_user_data_timeout(deadline()).unwrap();
     assert_eq!(String::from_utf8(answer).unwrap(), "4 heard mpirun, in order: true");
     assert!(mpirun.wait().unwrap().success());
-    assert_eq!(session.wait(deadline()).unwrap().exit_status(), 0);
+    assert_eq!(session.wait_timeout(deadline()).unwrap().exit_status(), 0);
 }
 
 fn a_rank_is_given_once() {
@@ -187,7 +187,7 @@ fn a_rank_is_given_once() {
     let error = Member::attach(ticket).unwrap_err();
     assert!(matches!(error, JoinError::NotAdmitted { .. }), "{error}");
     drop(second);
-    assert_eq!(session.wait(deadline()).unwrap().exit_status(), 0);
+    assert_eq!(session.wait_timeout(deadline()).unwrap().exit_status(), 0);
 }
 
 fn a_wrong_secret_changes_nothing() {
@@ -216,7 +216,7 @@ fn members_that_do_not_come_in_time_are_named() {
     let error = member.barrier().unwrap_err();
     assert!(error.to_string().contains("did not attach in time"), "{error}");
     drop(member);
-    let outcome = session.wait(deadline()).unwrap();
+    let outcome = session.wait_timeout(deadline()).unwrap();
     assert_eq!(outcome.states[0], ExitState::Left, "it lives on");
     assert_eq!(outcome.failures().count(), 3);
 }
@@ -260,7 +260,7 @@ fn how_attached_members_end() {
     let mut line = String::new();
     BufReader::new(members[1].stdout.take().unwrap()).read_line(&mut line).unwrap();
     members[1].kill().unwrap();
-    let outcome = session.wait(deadline()).unwrap();
+    let outcome = session.wait_timeout(deadline()).unwrap();
     let mut states: Vec<String> = outcome.states.iter().map(ToString::to_string).collect();
     states.sort_unstable();
     let left = "left the session; how its process ended is not known";
@@ -280,16 +280,16 @@ fn how_attached_members_end() {
 /// A member that the front-end has nothing to say to.
 fn impatient() {
     let mut member = Member::join().unwrap();
-    let error = member.recv_user_data_until(Some(Instant::now())).unwrap_err();
+    let error = member.recv_user_data_timeout(Instant::now()).unwrap_err();
     assert!(error.to_string().starts_with("recv_user_data did not complete within"), "{error}");
 }
 
 fn user_data_has_a_deadline() {
     let member = ProcessDistribution::new(this_program(), [""; 0]).env(ROLE, "impatient").on("n1", 1);
     let session = Session::launch(&[member], &options()).unwrap();
-    let error = session.recv_user_data(Some(Instant::now())).unwrap_err();
+    let error = session.recv_user_data_timeout(Instant::now()).unwrap_err();
     assert!(matches!(error, SessionError::TimedOut | SessionError::MasterEnded { .. }), "{error}");
-    assert_eq!(session.wait(deadline()).unwrap().exit_status(), 0);
+    assert_eq!(session.wait_timeout(deadline()).unwrap().exit_status(), 0);
 }
 
 /// A front-end that leaves at once.

@@ -32,7 +32,7 @@ fn main() -> ExitCode {
     become_agent_if_asked();
     if let Some(place) = std::env::var_os(ROLE) {
         let place = PathBuf::from(place);
-        let _ = session(&place, 2).stage(&place.join("long"), &Stage::Cache, None);
+        let _ = session(&place, 2).stage(&place.join("long"), &Stage::Cache);
         return ExitCode::SUCCESS;
     }
     harness::run(TESTS, None, &[harness::ONE])
@@ -89,7 +89,7 @@ fn a_file_reaches_every_agent_of_a_deep_tree_once() {
     fs::write(&file, &content).unwrap();
     fs::set_permissions(&file, fs::Permissions::from_mode(0o640)).unwrap();
     let session = session(place.path(), 11);
-    let report = session.stage(&file, &Stage::Cache, deadline()).unwrap();
+    let report = session.stage_timeout(&file, &Stage::Cache, deadline()).unwrap();
     assert_eq!((report.stored, report.had), (11, 0));
     assert!(report.pieces >= 6);
     for host in 0..11 {
@@ -97,7 +97,7 @@ fn a_file_reaches_every_agent_of_a_deep_tree_once() {
         assert_eq!(fs::read(&stored).unwrap(), content);
         assert_eq!(stored.metadata().unwrap().permissions().mode() & 0o7777, 0o640);
     }
-    let again = session.stage(&file, &Stage::Cache, deadline()).unwrap();
+    let again = session.stage_timeout(&file, &Stage::Cache, deadline()).unwrap();
     assert_eq!((again.stored, again.had, again.pieces), (0, 11, 0));
     assert_eq!(again.path, report.path);
     assert_eq!(cached(place.path()).len(), 11, "no temporary file is left");
@@ -112,8 +112,8 @@ fn an_empty_file_and_a_directory_arrive() {
     std::os::unix::fs::symlink("b/file", directory.join("a/link")).unwrap();
     fs::write(place.path().join("empty"), "").unwrap();
     let session = session(place.path(), 3);
-    let empty = session.stage(&place.path().join("empty"), &Stage::Cache, deadline()).unwrap();
-    let whole = session.stage(&directory, &Stage::Cache, deadline()).unwrap();
+    let empty = session.stage_timeout(&place.path().join("empty"), &Stage::Cache, deadline()).unwrap();
+    let whole = session.stage_timeout(&directory, &Stage::Cache, deadline()).unwrap();
     for host in 0..3 {
         let cache = place.path().join(format!("caches/n{host}"));
         assert_eq!(fs::read(cache.join(&empty.hash)).unwrap(), b"");
@@ -122,9 +122,9 @@ fn an_empty_file_and_a_directory_arrive() {
     let to = place.path().join("new/place");
     let one =
         Session::launch(&[ProcessDistribution::new("true", [""; 0]).on("n0", 0)], &options(place.path())).unwrap();
-    one.stage(&directory, &Stage::Path(to.clone()), deadline()).unwrap();
+    one.stage_timeout(&directory, &Stage::Path(to.clone()), deadline()).unwrap();
     assert_eq!(fs::read(to.join("a/b/file")).unwrap(), b"deep");
-    let error = one.stage(&directory, &Stage::Path(to), deadline()).unwrap_err();
+    let error = one.stage_timeout(&directory, &Stage::Path(to), deadline()).unwrap_err();
     assert!(error.to_string().contains("remove it first"), "{error}");
 }
 
@@ -132,8 +132,8 @@ fn data_goes_only_to_those_who_lack_it() {
     let place = TempDir::new().unwrap();
     let file = place.path().join("file");
     fs::write(&file, "content").unwrap();
-    session(place.path(), 2).stage(&file, &Stage::Cache, deadline()).unwrap();
-    let report = session(place.path(), 5).stage(&file, &Stage::Cache, deadline()).unwrap();
+    session(place.path(), 2).stage_timeout(&file, &Stage::Cache, deadline()).unwrap();
+    let report = session(place.path(), 5).stage_timeout(&file, &Stage::Cache, deadline()).unwrap();
     assert_eq!((report.stored, report.had), (3, 2));
     assert_eq!(cached(place.path()).len(), 5);
 }
@@ -145,13 +145,13 @@ fn a_file_replaces_another_at_a_path() {
     fs::write(&to, "old").unwrap();
     fs::write(&file, "new").unwrap();
     let session = session(place.path(), 4);
-    let report = session.stage(&file, &Stage::Path(to.clone()), deadline()).unwrap();
+    let report = session.stage_timeout(&file, &Stage::Path(to.clone()), deadline()).unwrap();
     assert_eq!(report.path, to);
     assert_eq!(fs::read(&to).unwrap(), b"new");
     assert_eq!(fs::read_dir(place.path().join("to")).unwrap().count(), 1);
-    let error = session.stage(&file, &Stage::Path("a/../b".into()), deadline()).unwrap_err();
+    let error = session.stage_timeout(&file, &Stage::Path("a/../b".into()), deadline()).unwrap_err();
     assert!(matches!(error, StageError::Destination(_)));
-    let error = session.stage(&place.path().join("missing"), &Stage::Cache, deadline()).unwrap_err();
+    let error = session.stage_timeout(&place.path().join("missing"), &Stage::Cache, deadline()).unwrap_err();
     assert!(matches!(error, StageError::Read { .. }));
 }
 
@@ -160,11 +160,11 @@ fn a_staged_program_runs_from_the_cache() {
     let program = place.path().join("program");
     fs::write(&program, "#!/bin/sh\necho $0 $BANYAN_CACHE\n").unwrap();
     fs::set_permissions(&program, fs::Permissions::from_mode(0o700)).unwrap();
-    let report = session(place.path(), 2).stage(&program, &Stage::Cache, deadline()).unwrap();
+    let report = session(place.path(), 2).stage_timeout(&program, &Stage::Cache, deadline()).unwrap();
     let members = ProcessDistribution::new(report.path, [""; 0]).output(Output::Forward).on("n0", 1).on("n1", 1);
     let session = Session::launch(&[members], &options(place.path())).unwrap();
     let mut said = Vec::new();
-    while let Some(event) = session.next_event(deadline()) {
+    while let Ok(event) = session.recv_event_timeout(deadline()) {
         if let Event::Output(lines) = event {
             said.push(String::from_utf8(lines.bytes.to_vec()).unwrap());
         }
@@ -182,7 +182,8 @@ fn a_host_that_cannot_store_is_named() {
     fs::create_dir(place.path().join("caches")).unwrap();
     fs::write(place.path().join("caches/n3"), "in the way").unwrap();
     fs::write(place.path().join("file"), vec![1; 2_000_000]).unwrap();
-    let error = session(place.path(), 6).stage(&place.path().join("file"), &Stage::Cache, deadline()).unwrap_err();
+    let error =
+        session(place.path(), 6).stage_timeout(&place.path().join("file"), &Stage::Cache, deadline()).unwrap_err();
     let StageError::Hosts { failed: 1, agents: 6, problems, .. } = &error else { panic!("{error}") };
     assert_eq!(problems.iter().map(|problem| &problem.host).collect::<Vec<_>>(), ["n3"]);
     assert!(error.to_string().contains("caches/n3 exists and is no directory; remove it first"), "{error}");
@@ -201,7 +202,7 @@ fn a_file_cut_while_it_is_read_leaves_nothing() {
     let long = long_file(place.path());
     let session = session(place.path(), 3);
     let error = std::thread::scope(|scope| {
-        let staging = scope.spawn(|| session.stage(&long, &Stage::Cache, deadline()));
+        let staging = scope.spawn(|| session.stage_timeout(&long, &Stage::Cache, deadline()));
         wait_until("a temporary file is written", || !cached(place.path()).is_empty());
         File::options().write(true).open(&long).unwrap().set_len(0).unwrap();
         staging.join().unwrap().unwrap_err()
@@ -209,7 +210,7 @@ fn a_file_cut_while_it_is_read_leaves_nothing() {
     assert!(matches!(error, StageError::Changed(_)), "{error}");
     wait_until("no temporary file is left", || cached(place.path()).is_empty());
     fs::write(&long, "short").unwrap();
-    assert_eq!(session.stage(&long, &Stage::Cache, deadline()).unwrap().stored, 3, "the session goes on");
+    assert_eq!(session.stage_timeout(&long, &Stage::Cache, deadline()).unwrap().stored, 3, "the session goes on");
 }
 
 /// Bytes of a large file that are asked for, sent and checked together.
@@ -231,9 +232,9 @@ fn a_large_file_that_a_deadline_has_cut_goes_on() {
             std::thread::park_timeout(limit - Instant::now());
         }
     };
-    let cut = session.stage_parcel(&parcel, &to, Some(limit), until_late).unwrap_err();
+    let cut = session.stage_parcel_timeout(&parcel, &to, limit, until_late).unwrap_err();
     assert!(matches!(cut, StageError::TimedOut(_)), "{cut}");
-    let rest = session.stage_parcel(&parcel, &to, deadline(), |_| ()).unwrap();
+    let rest = session.stage_parcel_timeout(&parcel, &to, deadline(), |_| ()).unwrap();
     assert_eq!((rest.stored, rest.failed, rest.delivered + rest.had_bytes), (2, 0, 2 * bytes), "{rest:?}");
     assert_eq!(rest.had_bytes, 2 * SLICE, "each had the first slice");
     for host in ["n0", "n1"] {
@@ -286,7 +287,7 @@ fn a_full_disk_is_named_with_its_free_space() {
     let options = SessionOptions { cache: Some(mount.0.path().join("caches/{host}")), ..options(place.path()) };
     let nobody = ProcessDistribution::new("true", [""; 0]).on("n0", 0).on("n1", 0);
     let session = Session::launch(&[nobody], &options).unwrap();
-    let error = session.stage(&place.path().join("file"), &Stage::Cache, deadline()).unwrap_err();
+    let error = session.stage_timeout(&place.path().join("file"), &Stage::Cache, deadline()).unwrap_err();
     let StageError::Hosts { problems, .. } = &error else { panic!("{error}") };
     for problem in problems {
         let cause = &problem.cause;

@@ -109,7 +109,8 @@ enum Verb {
 /// The `banyan` command, or the agent or member that a session started from it.
 pub fn main() -> ExitCode {
     // Before anything else: agents are started by the hundred, and need nothing of what follows.
-    banyan_tree::become_agent_if_asked_with(filters::filters);
+    banyan_tree::register_filters(filters::filters());
+    banyan_tree::become_agent_if_asked();
     demo::become_member_if_asked();
     top::become_member_if_asked();
     if let Some(failure) = bench::hand_over_if_asked() {

@@ -15,10 +15,10 @@ struct Value {
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut back_end = BackEnd::join()?;
     loop {
-        let incoming = back_end.recv(None)?;
+        let incoming = back_end.recv()?;
         match incoming.tag {
             INIT => {
-                let start: Start = back_end.read(&incoming)?;
+                let start: Start = incoming.read()?;
                 for wave in 0..start.waves {
                     let value = ((back_end.rank() * 37 + wave * 11) % 64) as f32 / 2.0;
                     back_end.send(incoming.stream, &Value { value })?;

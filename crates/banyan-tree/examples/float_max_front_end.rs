@@ -40,7 +40,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let waves = 5;
     stream.send(INIT, &Start { waves })?;
     for _ in 0..waves {
-        let wave = stream.recv(None)?;
+        let wave = stream.recv()?;
         let largest: Largest = wave.read()?;
         println!(
             "wave {}: {} of member {}, over members {}",
@@ -51,6 +51,6 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         );
     }
     stream.send(EXIT, &Start { waves: 0 })?;
-    network.session().wait(None)?;
+    network.session().wait()?;
     Ok(())
 }

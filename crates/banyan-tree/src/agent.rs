@@ -17,7 +17,7 @@ use crate::driver::{Credentials, Driver, Invited, Note};
 use crate::format_book::FormatBook;
 use crate::ids::{Level, LinkId, NodeId};
 use crate::node::{Node, Report};
-use crate::reduce::Filters;
+use crate::reduce::{Filters, registered_filters};
 
 /// How much longer than the front-end waits for those who are adrift an agent looks for a parent.
 const ADRIFT_TIMES: u32 = 2;
@@ -32,24 +32,15 @@ const LOOK: Duration = Duration::from_millis(100);
 /// Becomes an agent and never returns, if this process was started as one; otherwise does nothing.
 ///
 /// Call it first in `main` of a program that launches a [`Network`](crate::Network), before any thread is started: then
-/// your own program is the agent, and hosts need nothing else.
+/// your own program is the agent, and hosts need nothing else. Filters of your own are brought before, by
+/// [`register_filters`](crate::register_filters).
 pub fn become_agent_if_asked() {
-    become_agent_if_asked_with(Filters::default);
-}
-
-/// As [`become_agent_if_asked`], with filters of one's own.
-pub fn become_agent_if_asked_with(filters: fn() -> Filters) {
-    banyan_boot::become_agent_if_asked_with(|| extension(filters), guard);
-}
-
-/// The agent's part in a network, for programs that run agents by other names.
-pub fn extension(filters: fn() -> Filters) -> Box<dyn AgentExtension> {
-    Box::new(TreeAgent { filters, running: None })
+    banyan_boot::become_agent_if_asked_with(|| Box::new(TreeAgent::default()), guard);
 }
 
 /// See the module.
+#[derive(Default)]
 struct TreeAgent {
-    filters: fn() -> Filters,
     running: Option<Running>,
 }
 
@@ -84,7 +75,7 @@ enum Order {
 
 impl AgentExtension for TreeAgent {
     fn begin(&mut self, agent: &AgentInfo, control: ExtensionControl) -> io::Result<Vec<u8>> {
-        let (mut driver, note) = driver(agent, NodeId(agent.node), Level(agent.level), self.filters)?;
+        let (mut driver, note) = driver(agent, NodeId(agent.node), Level(agent.level), registered_filters())?;
         let addresses = driver.listen(agent.is_one_host, note.only_tcp())?;
         if let Some(port) = driver.port().filter(|_| !agent.is_one_host) {
             control.listen(port);
@@ -153,11 +144,11 @@ impl TreeAgent {
 }
 
 /// The node of an agent or its guard, with its driver.
-fn driver(agent: &AgentInfo, id: NodeId, level: Level, filters: fn() -> Filters) -> io::Result<(Driver, Note)> {
+fn driver(agent: &AgentInfo, id: NodeId, level: Level, filters: Filters) -> io::Result<(Driver, Note)> {
     let text = std::str::from_utf8(&agent.note).unwrap_or_default();
     let note: Note = text.parse().map_err(io::Error::other)?;
     let formats = FormatBook::new();
-    let transformations = Arc::new(Combiners::new(filters(), formats.clone()));
+    let transformations = Arc::new(Combiners::new(filters, formats.clone()));
     let node = Node::below(id, None, level, note.ancestry(), note.options.clone(), transformations);
     let mut driver = Driver::new(node, formats, Credentials::agent(&note, id))?;
     driver.learn_addresses(note.addresses());
@@ -244,10 +235,10 @@ fn has_ended(driver: &mut Driver, patience: Duration) -> bool {
 
 /// Keeps the members of an agent that was killed, as long as the network lives that they are part of, and says which have
 /// ended.
-pub fn guard(agent: &GuardInfo) {
+fn guard(agent: &GuardInfo) {
     let id = NodeId(agent.agent.node).guard();
     // It has no children, so it may be below anyone.
-    let Ok((mut driver, note)) = driver(&agent.agent, id, Level::LOWEST, Filters::default) else { return };
+    let Ok((mut driver, note)) = driver(&agent.agent, id, Level::LOWEST, Filters::default()) else { return };
     // Without this it looks now and then.
     let _ = driver.watch(agent);
     let patience = note.options.adrift * ADRIFT_TIMES;

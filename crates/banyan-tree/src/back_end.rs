@@ -10,21 +10,20 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use banyan_boot::{JoinError, Member, Ticket, TicketError, extension_socket};
-use banyan_link::{Event, Link, LinkOptions, Slabs};
-use banyan_ndr::typed::{Read, encode_body_into};
-use banyan_ndr::{FormatId, Record};
-use bytes::Bytes;
+use banyan_link::{Deadline, Event, Link, LinkOptions, Slabs};
+use banyan_ndr::{DynRecord, Format, Record};
 
 use crate::combiner::Combiners;
 use crate::driver::{Credentials, Driver, Invited, Note, NoteError, silent_links};
 use crate::error::{TreeError, unfiltered};
 use crate::format_book::{FormatBook, MOST_OF_MEMBER, SentFormats};
 use crate::ids::{Level, StreamId, Wave};
+use crate::incoming::Incoming;
 use crate::invitation::Invitation;
 use crate::node::{Node, Received, Report, SendError, StreamCounters};
-use crate::pending::Pending;
-use crate::record_reader::RecordReader;
-use crate::reduce::{Aligned, Alignment, Filters};
+use crate::pending::{Body, Pending, ToSend, Typed, check_body};
+use crate::record_reader::SharedReader;
+use crate::reduce::{Aligned, Alignment, registered_filters};
 use crate::reports::Reports;
 use crate::run::{Bodies, shared};
 use crate::sorted::SortedMap;
@@ -45,7 +44,7 @@ const LAST_RECORDS: Duration = Duration::from_secs(1);
 /// A process that takes part in a network as a member.
 pub struct BackEnd {
     driver: Driver,
-    reader: RecordReader,
+    reader: Arc<SharedReader>,
     invited: Invited,
     pending: SortedMap<StreamId, Pending>,
     /// The formats of what was sent.
@@ -70,19 +69,6 @@ pub struct BackEnd {
     _attached: Option<Member>,
 }
 
-/// A record that the front-end has sent to a stream's members.
-#[derive(Debug, Clone)]
-pub struct Incoming {
-    /// The stream: what is sent there goes to the same front-end's end of it.
-    pub stream: StreamId,
-    /// The front-end's tag.
-    pub tag: u32,
-    /// The record's format.
-    pub format: FormatId,
-    /// Its body.
-    pub body: Bytes,
-}
-
 impl BackEnd {
     /// Joins the network whose agent has started this process; or the one that `BANYAN_INVITATION` is an [`Invitation`]
     /// to; or the one that `BANYAN_TICKET` is a [`Ticket`] for.
@@ -90,36 +76,24 @@ impl BackEnd {
     /// # Errors
     /// When no agent of a network has started this process and there is no ticket, or it has joined before.
     pub fn join() -> Result<BackEnd, TreeError> {
-        BackEnd::join_with(Filters::default())
+        BackEnd::join_timeout(Deadline::NEVER)
     }
 
-    /// As [`join`](Self::join), but waits until this time at most. Without a time it waits for half a minute for its agent, or
-    /// for each agent that it asks to let it in.
+    /// As [`join`](Self::join), but waits no longer than the limit. Without a limit it waits for half a minute for its agent,
+    /// or for each agent that it asks to let it in.
     ///
     /// # Errors
-    /// As [`join`](Self::join), and when no agent answers until then.
-    pub fn join_until(deadline: Option<Instant>) -> Result<BackEnd, TreeError> {
-        BackEnd::join_by(Filters::default(), deadline)
-    }
-
-    /// As [`join`](Self::join), with filters of one's own: for streams that have filters at members
-    /// ([`Where::Members`](crate::Where::Members)), and for those of intervals.
-    ///
-    /// # Errors
-    /// As [`join`](Self::join).
-    pub fn join_with(filters: Filters) -> Result<BackEnd, TreeError> {
-        BackEnd::join_by(filters, None)
-    }
-
-    fn join_by(filters: Filters, deadline: Option<Instant>) -> Result<BackEnd, TreeError> {
+    /// As [`join`](Self::join), and when no agent answers before the limit.
+    pub fn join_timeout(limit: impl Into<Deadline>) -> Result<BackEnd, TreeError> {
+        let limit = limit.into();
         let socket = match extension_socket() {
             Ok(socket) => socket,
             Err(JoinError::NoExtension) => {
                 if let Some(invitation) = Invitation::from_env()? {
-                    return BackEnd::replace_by(&invitation, filters, deadline);
+                    return BackEnd::replace_timeout(&invitation, limit);
                 }
                 return match Ticket::from_env() {
-                    Ok(ticket) => BackEnd::attach_by(&ticket, filters, deadline),
+                    Ok(ticket) => BackEnd::attach_timeout(&ticket, limit),
                     Err(TicketError::Missing) => Err(JoinError::NoExtension.into()),
                     Err(error) => Err(JoinError::from(error).into()),
                 };
@@ -129,9 +103,9 @@ impl BackEnd {
         let slabs = Slabs::new();
         let options = LinkOptions { slabs: slabs.clone(), ..silent_links(INVITATION_TIME) };
         let mut link = Link::inherited(socket, &options);
-        let note = invitation(&mut link, deadline)?;
+        let note = invitation(&mut link, limit)?;
         link.set_silence(note.members_silence());
-        let mut back_end = BackEnd::of(&note, Some(link), None, filters, slabs)?;
+        let mut back_end = BackEnd::of(&note, Some(link), None, slabs)?;
         back_end.turn(Some(Instant::now()))?;
         Ok(back_end)
     }
@@ -142,24 +116,21 @@ impl BackEnd {
     /// # Errors
     /// When no agent waits for members, or none of the network takes this one in.
     pub fn attach(ticket: &Ticket) -> Result<BackEnd, TreeError> {
-        BackEnd::attach_with(ticket, Filters::default())
+        BackEnd::attach_timeout(ticket, Deadline::NEVER)
     }
 
-    /// As [`attach`](Self::attach), with filters of one's own.
+    /// As [`attach`](Self::attach), but waits no longer than the limit.
     ///
     /// # Errors
-    /// As [`attach`](Self::attach).
-    pub fn attach_with(ticket: &Ticket, filters: Filters) -> Result<BackEnd, TreeError> {
-        BackEnd::attach_by(ticket, filters, None)
-    }
-
-    fn attach_by(ticket: &Ticket, filters: Filters, deadline: Option<Instant>) -> Result<BackEnd, TreeError> {
-        let member = Member::attach_until(ticket, deadline)?;
+    /// As [`attach`](Self::attach), and when nobody has taken this member in before the limit.
+    pub fn attach_timeout(ticket: &Ticket, limit: impl Into<Deadline>) -> Result<BackEnd, TreeError> {
+        let limit = limit.into();
+        let member = Member::attach_timeout(ticket, limit)?;
         if member.note().is_empty() {
             return Err(TreeError::Invitation("its session has no network".into()));
         }
         let note = read_invitation(member.note())?;
-        BackEnd::of(&note, None, Some(member), filters, Slabs::new())?.taken_in(deadline)
+        BackEnd::of(&note, None, Some(member), Slabs::new())?.taken_in(limit)
     }
 
     /// Takes the place of a member that is lost, with its rank. What was sent on its streams before is over for this
@@ -168,23 +139,19 @@ impl BackEnd {
     /// # Errors
     /// When no node of the network takes this one in.
     pub fn replace(invitation: &Invitation) -> Result<BackEnd, TreeError> {
-        BackEnd::replace_with(invitation, Filters::default())
+        BackEnd::replace_timeout(invitation, Deadline::NEVER)
     }
 
-    /// As [`replace`](Self::replace), with filters of one's own.
+    /// As [`replace`](Self::replace), but waits no longer than the limit.
     ///
     /// # Errors
-    /// As [`replace`](Self::replace).
-    pub fn replace_with(invitation: &Invitation, filters: Filters) -> Result<BackEnd, TreeError> {
-        BackEnd::replace_by(invitation, filters, None)
-    }
-
-    fn replace_by(invitation: &Invitation, filters: Filters, deadline: Option<Instant>) -> Result<BackEnd, TreeError> {
-        BackEnd::of(&invitation.note, None, None, filters, Slabs::new())?.taken_in(deadline)
+    /// As [`replace`](Self::replace), and when nobody has taken this member in before the limit.
+    pub fn replace_timeout(invitation: &Invitation, limit: impl Into<Deadline>) -> Result<BackEnd, TreeError> {
+        BackEnd::of(&invitation.note, None, None, Slabs::new())?.taken_in(limit.into())
     }
 
     /// Waits until some node is the parent.
-    fn taken_in(mut self, deadline: Option<Instant>) -> Result<BackEnd, TreeError> {
+    fn taken_in(mut self, deadline: Deadline) -> Result<BackEnd, TreeError> {
         let deadline = until(deadline);
         while self.driver.node().parent().is_none() {
             match self.wait(Some(deadline)) {
@@ -196,16 +163,11 @@ impl BackEnd {
     }
 
     /// The member that a note is for, with its link to the agent that has started it.
-    fn of(
-        note: &Note,
-        inherited: Option<Link>,
-        attached: Option<Member>,
-        filters: Filters,
-        slabs: Slabs,
-    ) -> Result<BackEnd, TreeError> {
+    fn of(note: &Note, inherited: Option<Link>, attached: Option<Member>, slabs: Slabs) -> Result<BackEnd, TreeError> {
         let invited = note.member.ok_or_else(|| TreeError::Invitation("it does not say who this member is".into()))?;
         let formats = FormatBook::new();
-        let combiners = Arc::new(Combiners::new(filters, formats.clone()));
+        let combiners = Arc::new(Combiners::new(registered_filters(), formats.clone()));
+        let reader = Arc::new(SharedReader::new(formats.clone()));
         let (options, ancestry) = (note.options.clone(), note.ancestry());
         // Members never have children: any agent may take them in, however deep it is.
         let node = Node::below(invited.node, Some(invited.rank), Level::LOWEST, ancestry, options, combiners.clone());
@@ -217,7 +179,7 @@ impl BackEnd {
         }
         Ok(BackEnd {
             driver,
-            reader: RecordReader::default(),
+            reader,
             invited,
             pending: SortedMap::new(),
             sent_formats: SentFormats::default(),
@@ -249,8 +211,17 @@ impl BackEnd {
     /// room for it, and the rest when it has.
     ///
     /// # Errors
-    /// When the deadline passes, a filter on the way could make nothing of the record, or the network ends.
-    pub fn recv(&mut self, deadline: Option<Instant>) -> Result<Incoming, TreeError> {
+    /// When a filter on the way could make nothing of the record, or the network ends.
+    pub fn recv(&mut self) -> Result<Incoming, TreeError> {
+        self.recv_timeout(Deadline::NEVER)
+    }
+
+    /// As [`recv`](Self::recv), but waits no longer than the limit.
+    ///
+    /// # Errors
+    /// As [`recv`](Self::recv), and [`TreeError::TimedOut`] after the limit.
+    pub fn recv_timeout(&mut self, limit: impl Into<Deadline>) -> Result<Incoming, TreeError> {
+        let deadline = limit.into().instant();
         loop {
             let has_sent = self.offer_all()?;
             if let Some(incoming) = self.take() {
@@ -281,30 +252,53 @@ impl BackEnd {
         }
     }
 
-    /// What has happened that no record tells: records that this member has missed ([`Report::Skipped`]), waves that went on
-    /// without it ([`Report::WavesMissed`]), or a filter of its own that failed ([`Report::Uncombined`]). Does not wait. Of what nobody has asked for in time only the number is
-    /// known ([`Report::Dropped`]).
-    pub fn next_event(&mut self) -> Option<Report> {
+    /// Waits for what no record tells: records that this member has missed ([`Report::Skipped`]), waves that went on without
+    /// it ([`Report::WavesMissed`]), or a filter of its own that failed ([`Report::Uncombined`]). Of events that nobody has
+    /// asked for in time only the number is known ([`Report::Dropped`]).
+    ///
+    /// # Errors
+    /// When the network has ended and every event was taken.
+    pub fn recv_event(&mut self) -> Result<Report, TreeError> {
+        self.recv_event_timeout(Deadline::NEVER)
+    }
+
+    /// As [`recv_event`](Self::recv_event), but waits no longer than the limit.
+    ///
+    /// # Errors
+    /// As [`recv_event`](Self::recv_event), and [`TreeError::TimedOut`] after the limit.
+    pub fn recv_event_timeout(&mut self, limit: impl Into<Deadline>) -> Result<Report, TreeError> {
+        let deadline = limit.into().instant();
+        loop {
+            if let Some(report) = self.try_recv_event()? {
+                return Ok(report);
+            }
+            self.offer_all()?;
+            self.wait(deadline)?;
+        }
+    }
+
+    /// The event that has come already, if there is one.
+    ///
+    /// # Errors
+    /// As [`recv_event`](Self::recv_event).
+    pub fn try_recv_event(&mut self) -> Result<Option<Report>, TreeError> {
         self.driver.prepare(None);
         self.note_reports();
-        self.events.pop()
+        if let Some(report) = self.events.pop() {
+            return Ok(Some(report));
+        }
+        if !self.is_over {
+            self.turn(Some(Instant::now()))?;
+        }
+        match self.events.pop() {
+            None if self.is_over => Err(self.end()),
+            report => Ok(report),
+        }
     }
 
     /// What this member has sent, dropped and not been able to send on a stream; `None` if the stream is not open here.
     pub fn counters(&self, stream: StreamId) -> Option<StreamCounters> {
         self.driver.node().stream_counters(stream)
-    }
-
-    /// The value in a record, within the usual [`Limits`](banyan_ndr::Limits): for recursive values that are deeper than these
-    /// allow, decode [`Incoming::body`] with a decoder of your own.
-    ///
-    /// # Errors
-    /// When it is not such a record.
-    pub fn read<R>(&mut self, incoming: &Incoming) -> Result<R, TreeError>
-    where
-        R: Record + for<'a> Read<'a>,
-    {
-        self.reader.read(incoming.format, &incoming.body, self.driver.formats())
     }
 
     /// Sends a record on a stream: this member's part of the stream's next wave. Waits while the front-end is too far
@@ -323,21 +317,71 @@ impl BackEnd {
     /// the network has ended. A stream that the front-end has closed is no error, because it may do so at any time: the record is
     /// dropped, and counted ([`dropped_for_closed`](Self::dropped_for_closed)).
     pub fn send<R: Record>(&mut self, stream: StreamId, record: &R) -> Result<Wave, TreeError> {
-        self.send_until(stream, record, None)
+        self.send_timeout(stream, record, Deadline::NEVER)
     }
 
-    /// As [`send`](Self::send), but waits until this time at most. If there is no room by then for what this member has sent
+    /// As [`send`](Self::send), but waits no longer than the limit. If there is no room by then for what this member has sent
     /// before, the record is not sent. A record that is sent may be held back, and goes when there is room.
     ///
     /// # Errors
-    /// As [`send`](Self::send), and [`TreeError::FrontEndBehind`] when there is no room until then: the record is not sent.
-    pub fn send_until<R: Record>(
+    /// As [`send`](Self::send), and [`TreeError::FrontEndBehind`] when there is no room before the limit: the record is not sent.
+    pub fn send_timeout<R: Record>(
         &mut self,
         stream: StreamId,
         record: &R,
-        deadline: Option<Instant>,
+        limit: impl Into<Deadline>,
     ) -> Result<Wave, TreeError> {
-        match self.send_open(stream, record, deadline) {
+        self.send_any(stream, &Typed(record), limit.into())
+    }
+
+    /// As [`send`](Self::send), a record without a compiled type.
+    ///
+    /// # Errors
+    /// As [`send`](Self::send).
+    pub fn send_dyn(&mut self, stream: StreamId, record: &DynRecord) -> Result<Wave, TreeError> {
+        self.send_dyn_timeout(stream, record, Deadline::NEVER)
+    }
+
+    /// As [`send_dyn`](Self::send_dyn), but waits no longer than the limit, as [`send_timeout`](Self::send_timeout) does.
+    ///
+    /// # Errors
+    /// As [`send_timeout`](Self::send_timeout).
+    pub fn send_dyn_timeout(
+        &mut self,
+        stream: StreamId,
+        record: &DynRecord,
+        limit: impl Into<Deadline>,
+    ) -> Result<Wave, TreeError> {
+        let body = record.to_body()?;
+        self.send_any(stream, &Body(&record.format, &body), limit.into())
+    }
+
+    /// As [`send`](Self::send), the body of a record with its format. The body is checked like input from outside.
+    ///
+    /// # Errors
+    /// As [`send`](Self::send), and [`TreeError::Body`] when the body is not a record of the format.
+    pub fn send_body(&mut self, stream: StreamId, format: &Format, body: &[u8]) -> Result<Wave, TreeError> {
+        self.send_body_timeout(stream, format, body, Deadline::NEVER)
+    }
+
+    /// As [`send_body`](Self::send_body), but waits no longer than the limit, as [`send_timeout`](Self::send_timeout) does.
+    ///
+    /// # Errors
+    /// As [`send_body`](Self::send_body), and as [`send_timeout`](Self::send_timeout).
+    pub fn send_body_timeout(
+        &mut self,
+        stream: StreamId,
+        format: &Format,
+        body: &[u8],
+        limit: impl Into<Deadline>,
+    ) -> Result<Wave, TreeError> {
+        check_body(format, body)?;
+        self.send_any(stream, &Body(format, body), limit.into())
+    }
+
+    /// Sends a record of whatever kind, unless the front-end has closed the stream.
+    fn send_any(&mut self, stream: StreamId, record: &impl ToSend, limit: Deadline) -> Result<Wave, TreeError> {
+        match self.send_open(stream, record, limit.instant()) {
             Err(TreeError::NoStream(closed)) if closed == stream => {
                 self.aligned.remove(&stream);
                 self.pending.remove(&stream);
@@ -354,14 +398,14 @@ impl BackEnd {
     }
 
     /// Sends a record on a stream that is open.
-    fn send_open<R: Record>(
+    fn send_open(
         &mut self,
         stream: StreamId,
-        record: &R,
+        record: &impl ToSend,
         deadline: Option<Instant>,
     ) -> Result<Wave, TreeError> {
         self.ensure_member()?;
-        let format = R::format();
+        let format = record.format();
         if self.aligns(stream)? {
             return self.align(stream, record, deadline);
         }
@@ -378,7 +422,7 @@ impl BackEnd {
         }
         let wave = self.wave_of_next(stream)?;
         let Some(pending) = self.pending.get_mut(&stream) else { return Err(TreeError::NoStream(stream)) };
-        pending.add(record)?;
+        record.add_to(pending)?;
         if is_due || pending.is_full() {
             self.contribute_or_hold(stream, deadline)?;
             self.driver.prepare(None);
@@ -408,7 +452,7 @@ impl BackEnd {
     /// # Errors
     /// When the records cannot be put together, or the network has ended.
     pub fn finish_interval(&mut self, stream: StreamId) -> Result<(), TreeError> {
-        self.finish_interval_until(stream, None)
+        self.finish_interval_by(stream, None)
     }
 
     /// This member has no records of a stream before this time: intervals that are over by then do not wait for it. What it has
@@ -438,7 +482,7 @@ impl BackEnd {
         if self.is_over { Err(self.end()) } else { Ok(()) }
     }
 
-    fn finish_interval_until(&mut self, stream: StreamId, deadline: Option<Instant>) -> Result<(), TreeError> {
+    fn finish_interval_by(&mut self, stream: StreamId, deadline: Option<Instant>) -> Result<(), TreeError> {
         self.ensure_member()?;
         self.contribute_complete(stream, deadline)?;
         let finished = self.aligned.get_mut(&stream).map(Alignment::finish).transpose()?;
@@ -463,13 +507,13 @@ impl BackEnd {
     }
 
     /// Puts a record to the others of its interval.
-    fn align<R: Record>(&mut self, stream: StreamId, record: &R, deadline: Option<Instant>) -> Result<Wave, TreeError> {
+    fn align(&mut self, stream: StreamId, record: &impl ToSend, deadline: Option<Instant>) -> Result<Wave, TreeError> {
         let mut body = Vec::new();
-        encode_body_into(record, &mut body)?;
+        record.write_to(&mut body)?;
         self.contribute_complete(stream, deadline)?;
         let Some(alignment) = self.aligned.get_mut(&stream) else { return Err(TreeError::NoStream(stream)) };
         alignment.reach(self.driver.node().next_wave(stream).unwrap_or_default());
-        let complete = alignment.take(R::format(), &body)?;
+        let complete = alignment.take(record.format(), &body)?;
         let wave = alignment.current();
         if let Some(complete) = complete {
             match self.contribute_interval(stream, complete, deadline) {
@@ -521,12 +565,7 @@ impl BackEnd {
         }
     }
 
-    fn change_format(
-        &mut self,
-        stream: StreamId,
-        format: &banyan_ndr::Format,
-        deadline: Option<Instant>,
-    ) -> Result<(), TreeError> {
+    fn change_format(&mut self, stream: StreamId, format: &Format, deadline: Option<Instant>) -> Result<(), TreeError> {
         if self.driver.node().next_wave(stream).is_none() {
             return Err(TreeError::NoStream(stream));
         }
@@ -545,15 +584,16 @@ impl BackEnd {
     /// # Errors
     /// When the network has ended.
     pub fn flush(&mut self) -> Result<(), TreeError> {
-        self.flush_until(None)
+        self.flush_timeout(Deadline::NEVER)
     }
 
-    /// As [`flush`](Self::flush), but waits until this time at most. What has not gone by then goes later.
+    /// As [`flush`](Self::flush), but waits no longer than the limit. What has not gone by then goes later.
     ///
     /// # Errors
-    /// When the network has ended, [`TreeError::FrontEndBehind`] when there is no room for what was sent until then, and
-    /// [`TreeError::TimedOut`] when the system has not taken all of it.
-    pub fn flush_until(&mut self, deadline: Option<Instant>) -> Result<(), TreeError> {
+    /// When the network has ended, [`TreeError::FrontEndBehind`] when there is no room for what was sent before the limit,
+    /// and [`TreeError::TimedOut`] when the system has not taken all of it.
+    pub fn flush_timeout(&mut self, limit: impl Into<Deadline>) -> Result<(), TreeError> {
+        let deadline = limit.into().instant();
         self.hand_over(deadline)?;
         while self.driver.has_unsent() {
             self.wait(deadline)?;
@@ -564,7 +604,7 @@ impl BackEnd {
     /// Says anything to the parent, and listens to nothing, as a hostile program might that speaks the protocol by itself: for
     /// tests of what agents refuse.
     #[doc(hidden)]
-    pub fn say(&mut self, message: crate::Message, formats: &[banyan_ndr::Format]) -> Result<(), TreeError> {
+    pub fn say(&mut self, message: crate::Message, formats: &[Format]) -> Result<(), TreeError> {
         formats.iter().try_for_each(|format| self.driver.formats().learn(format))?;
         self.driver.node_mut().send_up(message);
         self.driver.prepare(None);
@@ -587,17 +627,26 @@ impl BackEnd {
     /// front-end may have to make room first.
     ///
     /// A member that is only dropped waits for a second for that, and what is left then is lost: whoever has something to lose
-    /// leaves by this, with as much time as that is worth.
+    /// leaves by this, or by [`leave_timeout`](Self::leave_timeout) with as much time as that is worth.
     ///
     /// # Errors
-    /// When the deadline passes, the records of an interval cannot be put together, or the network has ended: what is left is
-    /// lost then.
-    pub fn leave(mut self, deadline: Option<Instant>) -> Result<(), TreeError> {
+    /// When the records of an interval cannot be put together, or the network has ended: what is left is lost then.
+    pub fn leave(self) -> Result<(), TreeError> {
+        self.leave_timeout(Deadline::NEVER)
+    }
+
+    /// As [`leave`](Self::leave), but waits no longer than the limit.
+    ///
+    /// # Errors
+    /// As [`leave`](Self::leave); after the limit also [`TreeError::TimedOut`] or [`TreeError::FrontEndBehind`], and what is
+    /// left is lost.
+    pub fn leave_timeout(mut self, limit: impl Into<Deadline>) -> Result<(), TreeError> {
+        let deadline = limit.into().instant();
         self.has_left = true;
         let intervals: Vec<StreamId> = self.aligned.keys().copied().collect();
         let mut finished = Ok(());
         for stream in intervals {
-            match self.finish_interval_until(stream, deadline) {
+            match self.finish_interval_by(stream, deadline) {
                 // Nobody waits for what belongs to a stream that was closed.
                 Ok(()) | Err(TreeError::NoStream(_)) => {}
                 Err(error) => finished = finished.and(Err(error)),
@@ -645,11 +694,6 @@ impl BackEnd {
     fn due_after(&self, last: Option<StreamId>) -> Option<StreamId> {
         let rest = self.pending.range((last.map_or(Bound::Unbounded, Bound::Excluded), Bound::Unbounded));
         rest.filter(|(_, pending)| !pending.is_empty()).map(|(stream, _)| *stream).next()
-    }
-
-    /// Ready to read when [`try_recv`](Self::try_recv) should be called.
-    pub fn descriptor(&self) -> BorrowedFd<'_> {
-        self.driver.poller().as_fd()
     }
 
     /// Hands what was held back of a stream to the node; waits until the front-end has taken so much that there is room.
@@ -728,7 +772,10 @@ impl BackEnd {
             if let Some(Received { stream, tag, record }) = self.driver.node_mut().take_packet(stream) {
                 self.last = stream;
                 let unfiltered = |error| unfiltered(stream, tag, error);
-                return Some(record.map(|(format, body)| Incoming { stream, tag, format, body }).map_err(unfiltered));
+                let reader = Arc::clone(&self.reader);
+                return Some(
+                    record.map(|(format, body)| Incoming { stream, tag, format, body, reader }).map_err(unfiltered),
+                );
             }
             stream = self.driver.node().stream_after(stream).filter(|stream| *stream != first)?;
         }
@@ -770,6 +817,13 @@ impl BackEnd {
     }
 }
 
+/// Ready to read when [`try_recv`](BackEnd::try_recv) should be called.
+impl AsFd for BackEnd {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.driver.poller().as_fd()
+    }
+}
+
 impl fmt::Debug for BackEnd {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("BackEnd").field("rank", &self.rank()).field("node", self.driver.node()).finish_non_exhaustive()
@@ -786,7 +840,7 @@ impl Drop for BackEnd {
         let intervals: Vec<StreamId> = self.aligned.keys().copied().collect();
         for stream in intervals {
             // Nobody is left to tell of an error.
-            let _ = self.finish_interval_until(stream, Some(deadline));
+            let _ = self.finish_interval_by(stream, Some(deadline));
         }
         // What was sent is sent. The rest of the network hears by the end of the socket that this member has gone.
         let _ = self.hand_over(Some(deadline));
@@ -800,13 +854,13 @@ fn read_invitation(bytes: &[u8]) -> Result<Note, TreeError> {
 }
 
 /// When a member stops to wait for an agent.
-fn until(deadline: Option<Instant>) -> Instant {
+fn until(deadline: Deadline) -> Instant {
     let latest = Instant::now() + INVITATION_TIME;
-    deadline.map_or(latest, |deadline| deadline.min(latest))
+    deadline.instant().map_or(latest, |deadline| deadline.min(latest))
 }
 
 /// The first thing that an agent says.
-fn invitation(link: &mut Link, deadline: Option<Instant>) -> Result<Note, TreeError> {
+fn invitation(link: &mut Link, deadline: Deadline) -> Result<Note, TreeError> {
     let (begun, deadline) = (Instant::now(), until(deadline));
     let wrong = |why: String| Err(TreeError::Invitation(why));
     loop {

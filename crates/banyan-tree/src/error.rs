@@ -157,8 +157,10 @@ pub enum TreeError {
     #[error("the stream cannot be opened: {0}")]
     Open(String),
     /// Contributions to a wave could not be combined.
-    #[error("{wave} could not be combined: {cause}")]
+    #[error("{wave} of {stream} could not be combined: {cause}")]
     Uncombined {
+        /// The stream.
+        stream: StreamId,
         /// The wave; it counts as received.
         wave: Wave,
         /// Why.
@@ -177,6 +179,9 @@ pub enum TreeError {
     /// A record cannot be sent.
     #[error("the record cannot be encoded: {0}")]
     Encode(#[from] EncodeError),
+    /// A body that was to be sent is not a record of its format.
+    #[error("the body is not a record of its format, so it was not sent: {0}")]
+    Body(#[source] DecodeError),
     /// What came is not the record that was expected.
     #[error("what came is not the record that was expected: {0}")]
     Decode(#[from] DecodeError),

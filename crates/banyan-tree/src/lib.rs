@@ -28,6 +28,7 @@ mod format_book;
 #[cfg(feature = "fuzzing")]
 pub mod fuzzing;
 mod ids;
+mod incoming;
 mod invitation;
 mod layout;
 mod message;
@@ -49,13 +50,15 @@ mod transformation;
 mod wire;
 mod yields;
 
-pub use agent::{become_agent_if_asked, become_agent_if_asked_with, extension, guard};
-pub use back_end::{BackEnd, Incoming};
+pub use agent::become_agent_if_asked;
+pub use back_end::BackEnd;
+pub use banyan_link::Deadline;
 pub use banyan_topology as topology;
 pub use combiner::Combiners;
 pub use error::TreeError;
 pub use format_book::{FormatBook, FormatRefused};
 pub use ids::{Epoch, Level, LinkId, NodeId, StreamId, Time, Wave as WaveNumber};
+pub use incoming::Incoming;
 pub use invitation::Invitation;
 pub use message::{
     Ancestor, Ancestry, Attach, Candidate, Gone, Message, Opening, Packet, Place, Resume, Scatter, Succession,
@@ -65,6 +68,7 @@ pub use node::{
     Action, Chance, Delivery, Figures, LinkFigures, Node, NodeCounters, NodeOptions, Received, RecordCounters, Report,
     SendError, StreamCounters, Traffic,
 };
+pub use reduce::register_filters;
 pub use run::{BadBodies, Bodies, Run};
 pub use stream_options::{Direction, Filtering, PASS, StreamOptions, Where};
 pub use synchronisation::{Interval, Synchronisation, SynchronisationError};

@@ -2,7 +2,7 @@
 
 use banyan_link::{Arena, SLAB_BYTES, Slabs};
 use banyan_ndr::typed::{Scratch, encode_body, encode_body_into};
-use banyan_ndr::{EncodeError, FormatId, Record};
+use banyan_ndr::{EncodeError, Format, FormatId, Limits, Record, RecordView};
 use bytes::Bytes;
 use rustix::time::{ClockId, clock_gettime};
 
@@ -25,6 +25,60 @@ const LONGEST: usize = LONGEST_MESSAGE - (16 << 20);
 /// Refuses what is too long for a network.
 pub(crate) fn check_length(bytes: usize) -> Result<(), TreeError> {
     if bytes > LONGEST { Err(TreeError::TooLong { bytes, limit: LONGEST }) } else { Ok(()) }
+}
+
+/// Refuses a body that is not a whole record of its format, or is deeper than [`Limits`] allow: who gives one may have it from
+/// outside.
+pub(crate) fn check_body(format: &Format, body: &[u8]) -> Result<(), TreeError> {
+    check_length(body.len())?;
+    let walked = RecordView::new(format, body).and_then(|view| view.walk(&Limits::default(), &mut |_, _| Ok(())));
+    walked.map_err(TreeError::Body)
+}
+
+/// What a member sends: a value of a Rust type, or the body of a record that was checked.
+pub(crate) trait ToSend {
+    fn format(&self) -> &Format;
+
+    /// Adds it to those that go together.
+    fn add_to(&self, pending: &mut Pending) -> Result<(), TreeError>;
+
+    /// Appends its body.
+    fn write_to(&self, bytes: &mut Vec<u8>) -> Result<(), EncodeError>;
+}
+
+/// A value of a Rust type.
+pub(crate) struct Typed<'a, R>(pub(crate) &'a R);
+
+impl<R: Record> ToSend for Typed<'_, R> {
+    fn format(&self) -> &Format {
+        R::format()
+    }
+
+    fn add_to(&self, pending: &mut Pending) -> Result<(), TreeError> {
+        pending.add(self.0)
+    }
+
+    fn write_to(&self, bytes: &mut Vec<u8>) -> Result<(), EncodeError> {
+        encode_body_into(self.0, bytes)
+    }
+}
+
+/// A body with its format.
+pub(crate) struct Body<'a>(pub(crate) &'a Format, pub(crate) &'a [u8]);
+
+impl ToSend for Body<'_> {
+    fn format(&self) -> &Format {
+        self.0
+    }
+
+    fn add_to(&self, pending: &mut Pending) -> Result<(), TreeError> {
+        pending.write(|bytes| self.write_to(bytes))
+    }
+
+    fn write_to(&self, bytes: &mut Vec<u8>) -> Result<(), EncodeError> {
+        bytes.extend_from_slice(self.1);
+        Ok(())
+    }
 }
 
 /// See the module.

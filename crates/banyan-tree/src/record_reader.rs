@@ -1,10 +1,51 @@
 //! Reads records as values of Rust types, whatever format they came in.
 
+use std::fmt;
+use std::sync::{Mutex, PoisonError};
+
 use banyan_ndr::typed::Read;
-use banyan_ndr::{Buffer, Decoder, FormatId, Record};
+use banyan_ndr::{Buffer, Decoder, DynRecord, Format, FormatId, Limits, Record};
 
 use crate::error::TreeError;
 use crate::format_book::FormatBook;
+
+/// Reads for all who hold records that one process has received.
+pub(crate) struct SharedReader {
+    reader: Mutex<RecordReader>,
+    formats: FormatBook,
+}
+
+impl SharedReader {
+    pub(crate) fn new(formats: FormatBook) -> SharedReader {
+        SharedReader { reader: Mutex::default(), formats }
+    }
+
+    /// The value in a body.
+    pub(crate) fn read<R>(&self, format: FormatId, body: &[u8]) -> Result<R, TreeError>
+    where
+        R: Record + for<'a> Read<'a>,
+    {
+        let mut reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
+        reader.read(format, body, &self.formats)
+    }
+
+    /// The record in a body, without a compiled type.
+    pub(crate) fn read_dyn(&self, format: FormatId, body: &[u8]) -> Result<DynRecord, TreeError> {
+        let description = self.format(format).ok_or(TreeError::UnknownFormat(format))?;
+        Ok(DynRecord::from_body(&description, body, &Limits::default())?)
+    }
+
+    /// The format of an id, if it is known.
+    pub(crate) fn format(&self, id: FormatId) -> Option<Format> {
+        self.formats.get(id)
+    }
+}
+
+impl fmt::Debug for SharedReader {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SharedReader").finish_non_exhaustive()
+    }
+}
 
 /// See the module. One for each user: what it has learnt of a pair of formats is used again.
 #[derive(Debug, Default)]

@@ -59,7 +59,7 @@ pub enum Where {
     Root,
     /// All agents.
     Agents,
-    /// All members: their program has to know the filter ([`BackEnd::join_with`](crate::BackEnd::join_with)).
+    /// All members: their program has to know the filter ([`register_filters`](crate::register_filters)).
     Members,
     /// The agents of one level: 1 is right below the front-end. A node keeps the level that it began with.
     Level(u16),

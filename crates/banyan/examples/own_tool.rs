@@ -60,7 +60,8 @@ fn filters() -> Filters {
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    banyan::become_agent_if_asked_with(filters);
+    banyan::register_filters(filters());
+    banyan::become_agent_if_asked();
     match std::env::args().nth(1).as_deref() {
         Some("member") => member(),
         Some(topology) => front_end(topology),
@@ -69,13 +70,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 }
 
 fn front_end(topology: &str) -> Result<(), Box<dyn std::error::Error>> {
-    let options = NetworkOptions { topology: Some(topology.parse()?), filters, ..NetworkOptions::default() };
+    let options = NetworkOptions { topology: Some(topology.parse()?), ..NetworkOptions::default() };
     let members = ProcessDistribution::new(std::env::current_exe()?, ["member"]);
     let network = Network::launch(&members, &options)?;
     let stream = network.open(&network.everyone(), StreamOptions::filter("summarise", ""))?;
     stream.send(0, &Rounds { rounds: 3 })?;
     for _ in 0..3 {
-        let wave = stream.recv(None)?;
+        let wave = stream.recv()?;
         let Summary { slowest: Timing { rank, microseconds }, total } = wave.read()?;
         println!("slowest of members {}: {rank}, {microseconds} of {total} µs", wave.members());
     }
@@ -85,11 +86,11 @@ fn front_end(topology: &str) -> Result<(), Box<dyn std::error::Error>> {
 fn member() -> Result<(), Box<dyn std::error::Error>> {
     let mut back_end = BackEnd::join()?;
     loop {
-        let order = match back_end.recv(None) {
+        let order = match back_end.recv() {
             Err(TreeError::Ended) => return Ok(()),
             order => order?,
         };
-        for _ in 0..back_end.read::<Rounds>(&order)?.rounds {
+        for _ in 0..order.read::<Rounds>()?.rounds {
             let begin = Instant::now();
             std::hint::black_box((0..100_000_u64).fold(0, |sum, number| sum ^ std::hint::black_box(number)));
             let microseconds = u64::try_from(begin.elapsed().as_micros())?;

@@ -48,7 +48,7 @@
 //!     let stream = network.open(&network.everyone(), "max(celsius) as hottest, avg(celsius) as average")?;
 //!     stream.send(0, &Order { samples: 10 })?;
 //!     for _ in 0..10 {
-//!         let wave = stream.recv(None)?;
+//!         let wave = stream.recv()?;
 //!         let Summary { hottest, average } = wave.read()?;
 //!         println!("{hottest} °C at most, {average} °C on average, of members {}", wave.members());
 //!     }
@@ -58,11 +58,11 @@
 //! fn member() -> Result<(), Box<dyn std::error::Error>> {
 //!     let mut back_end = BackEnd::join()?;
 //!     loop {
-//!         let order = match back_end.recv(None) {
+//!         let order = match back_end.recv() {
 //!             Err(TreeError::Ended) => return Ok(()),
 //!             order => order?,
 //!         };
-//!         for sample in 0..back_end.read::<Order>(&order)?.samples {
+//!         for sample in 0..order.read::<Order>()?.samples {
 //!             let reading = Reading { room: back_end.rank() / 4, celsius: 21.0 + f64::from(sample) / 8.0 };
 //!             back_end.send(order.stream, &reading)?;
 //!         }
@@ -99,8 +99,9 @@ pub use banyan_tree as tree;
 
 pub use banyan_boot::{
     Element, Event, ExitState, HostDistribution, HostSet, LaunchError, Launcher, Member, MemberError, Outcome,
-    ProcessDistribution, Session, SessionError, SessionOptions, Ticket, What,
+    ProcessDistribution, ReduceOp, Session, SessionError, SessionId, SessionOptions, Ticket,
 };
+pub use banyan_link::Deadline;
 pub use banyan_ndr::typed::Record;
 pub use banyan_ndr::{
     DecodeError, Decoder, DynRecord, EncodeError, Format, FormatId, RecordView, Scratch, Value, encode,
@@ -108,7 +109,7 @@ pub use banyan_ndr::{
 pub use banyan_ranks::RankSet;
 pub use banyan_tree::{
     BackEnd, Communicator, Incoming, Network, NetworkOptions, Stream, StreamOptions, Synchronisation, TreeError, Wave,
-    become_agent_if_asked, become_agent_if_asked_with,
+    become_agent_if_asked, register_filters,
 };
 
 /// The guide to records, whose examples must compile.

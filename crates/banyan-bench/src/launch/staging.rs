@@ -43,7 +43,7 @@ pub(super) fn rows(program: &Program, progress: &mut dyn FnMut(&str)) -> Result<
         fs::write(&file, &content).map_err(|error| failed(&error))?;
         progress(&format!("banyan, 100 MB to {AGENTS} agents"));
         let begin = Instant::now();
-        let report = session.stage(&file, &Stage::Cache, None).map_err(|error| failed(&error))?;
+        let report = session.stage(&file, &Stage::Cache).map_err(|error| failed(&error))?;
         if report.stored != AGENTS {
             return Err(LaunchBenchError::Staging(format!("{} of {AGENTS} agents have the file", report.stored)));
         }

@@ -51,12 +51,12 @@ impl Tree {
     pub(super) fn ended(self) -> Result<Duration, LaunchBenchError> {
         self.session.send_user_data(&[END]);
         let members = self.session.size();
-        let ended = self.session.wait(Some(Instant::now() + DEADLINE)).and_then(|_| self.session.kill());
+        let ended = self.session.wait_timeout(Instant::now() + DEADLINE).and_then(|_| self.session.kill());
         ended.map(|()| self.took).map_err(|source| LaunchBenchError::Session { members, source })
     }
 
     fn hear(&self) -> Result<Vec<u8>, LaunchBenchError> {
-        let heard: Result<_, SessionError> = self.session.recv_user_data(Some(Instant::now() + DEADLINE));
+        let heard: Result<_, SessionError> = self.session.recv_user_data_timeout(Instant::now() + DEADLINE);
         let members = self.session.size();
         heard.map_err(|source| LaunchBenchError::Session { members, source })
     }

@@ -23,7 +23,6 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use banyan_link::{Address, Encryption};
-use banyan_tree::reduce::Filters;
 
 use crate::channel::Channel;
 use crate::pace::{Spread, fill};
@@ -68,8 +67,6 @@ pub struct LayersPlan {
     pub sizes: Vec<usize>,
     /// How long.
     pub effort: LayersEffort,
-    /// The filters of this program's agents, with those that [`add_filters`] adds.
-    pub filters: fn() -> Filters,
 }
 
 /// Why the bench could not be run.
@@ -83,13 +80,14 @@ pub struct LayersError {
     pub cause: Box<Cause>,
 }
 
-/// Measures everything in the plan.
+/// Measures everything in the plan. This program has to have [registered](banyan_tree::register_filters) what [`add_filters`]
+/// adds.
 ///
 /// # Errors
 /// If a layer does not work here.
 pub fn run(plan: &LayersPlan, progress: &mut dyn FnMut(&str)) -> Result<Vec<LayerRow>, LayersError> {
     progress("processes start");
-    let mut paths = start(plan.filters)?;
+    let mut paths = start()?;
     let mut rows = Vec::new();
     for bytes in &plan.sizes {
         let mut figures = vec![[Vec::new(), Vec::new()]; paths.len()];
@@ -126,10 +124,10 @@ fn measure(path: &mut dyn Path, bytes: usize, within: Duration) -> Result<[f64; 
 type Started = (Layer, Box<dyn Path>);
 
 /// All layers, with the processes they need.
-fn start(filters: fn() -> Filters) -> Result<Vec<Started>, LayersError> {
+fn start() -> Result<Vec<Started>, LayersError> {
     let failed = |layer| move |cause| LayersError { layer, cause: Box::new(cause) };
-    let tree = tree::Tree::start(filters, false).map_err(failed(Layer::Hop))?;
-    let tcp_tree = tree::Tree::start(filters, true).map_err(failed(Layer::TcpHop))?;
+    let tree = tree::Tree::start(false).map_err(failed(Layer::Hop))?;
+    let tcp_tree = tree::Tree::start(true).map_err(failed(Layer::TcpHop))?;
     let path = |layer| -> Result<Box<dyn Path>, Cause> {
         let member = |tree: &Rc<tree::Tree>| tree::Member { layer, tree: Rc::clone(tree) };
         Ok(match layer {

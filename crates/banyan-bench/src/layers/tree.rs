@@ -10,7 +10,6 @@ use std::time::{Duration, Instant};
 
 use banyan_boot::ProcessDistribution;
 use banyan_ndr::Record;
-use banyan_tree::reduce::Filters;
 use banyan_tree::topology::Spec;
 use banyan_tree::{BackEnd, Network, NetworkOptions, Stream, StreamOptions, TreeError, Wave};
 
@@ -63,20 +62,20 @@ fn take_part() -> Result<(), TreeError> {
     let mut back_end = BackEnd::join()?;
     let mut prepared = Array { values: Vec::new() };
     loop {
-        let incoming = back_end.recv(None)?;
+        let incoming = back_end.recv()?;
         let stream = incoming.stream;
         match incoming.tag {
             PREPARE => {
-                let bytes = back_end.read::<Number>(&incoming)?.value;
+                let bytes = incoming.read::<Number>()?.value;
                 prepared.values = numbers(usize::try_from(bytes).unwrap_or(0).min(super::LONGEST));
             }
             ECHO => _ = back_end.send(stream, &prepared)?,
             ECHO_READ => {
-                let array: Array = back_end.read(&incoming)?;
+                let array: Array = incoming.read()?;
                 back_end.send(stream, &array)?;
             }
             SEND => {
-                let count = back_end.read::<Number>(&incoming)?.value;
+                let count = incoming.read::<Number>()?.value;
                 (0..count).try_for_each(|_| back_end.send(stream, &prepared).map(drop))?;
             }
             _ => {}
@@ -92,11 +91,11 @@ pub(super) struct Tree {
 }
 
 impl Tree {
-    /// Starts the agent, which is reached over TCP or as within a host, and the member. The filters are those of this program's agents.
-    pub(super) fn start(filters: fn() -> Filters, only_tcp: bool) -> Result<Rc<Tree>, Cause> {
+    /// Starts the agent, which is reached over TCP or as within a host, and the member.
+    pub(super) fn start(only_tcp: bool) -> Result<Rc<Tree>, Cause> {
         let members = ProcessDistribution::new(std::env::current_exe()?, [ROLE]);
         let topology = Some(Spec::Widths(SHAPE.to_vec()).into());
-        let options = NetworkOptions { topology, filters, only_tcp, ..NetworkOptions::default() };
+        let options = NetworkOptions { topology, only_tcp, ..NetworkOptions::default() };
         let network = Network::launch(&members, &options)?;
         let everyone = network.everyone();
         Ok(Rc::new(Tree {
@@ -149,7 +148,7 @@ impl Path for Member {
         let round_trip = |_| {
             let begin = Instant::now();
             stream.send(tag, &sent)?;
-            self.take(&stream.recv(Some(begin + PATIENCE))?, bytes)?;
+            self.take(&stream.recv_timeout(begin + PATIENCE)?, bytes)?;
             Ok(begin.elapsed().as_secs_f64())
         };
         (0..count).map(round_trip).collect()
@@ -160,7 +159,7 @@ impl Path for Member {
         let begin = Instant::now();
         stream.send(SEND, &Number { value: count })?;
         for _ in 0..count {
-            self.take(&stream.recv(Some(begin + PATIENCE))?, bytes)?;
+            self.take(&stream.recv_timeout(begin + PATIENCE)?, bytes)?;
         }
         Ok(begin.elapsed())
     }

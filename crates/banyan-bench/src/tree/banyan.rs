@@ -70,19 +70,19 @@ pub(super) fn become_member_if_asked() {
 fn take_part() -> Result<(), TreeError> {
     let mut back_end = BackEnd::join()?;
     loop {
-        let incoming = back_end.recv(None)?;
+        let incoming = back_end.recv()?;
         let stream = incoming.stream;
         match incoming.tag {
             ECHO => {
-                let value: Value = back_end.read(&incoming)?;
+                let value: Value = incoming.read()?;
                 back_end.send(stream, &value)?;
             }
             WAVES => {
-                let count = back_end.read::<Value>(&incoming)?.value;
+                let count = incoming.read::<Value>()?.value;
                 (0..count).try_for_each(|value| back_end.send(stream, &Value { value }).map(drop))?;
             }
             ARRAYS => {
-                let (count, array) = (back_end.read::<Value>(&incoming)?.value, array());
+                let (count, array) = (incoming.read::<Value>()?.value, array());
                 (0..count).try_for_each(|_| back_end.send(stream, &array).map(drop))?;
             }
             _ => {}
@@ -142,7 +142,7 @@ impl Banyan {
         let begin = Instant::now();
         self.arrays.send(ARRAYS, &Value { value: count })?;
         for _ in 0..count {
-            let sum: ArraySum = self.arrays.recv(Some(begin + PATIENCE))?.read()?;
+            let sum: ArraySum = self.arrays.recv_timeout(begin + PATIENCE)?.read()?;
             check(sum.values.last() == Some(&((ARRAY_NUMBERS - 1) as f64 * self.leaves as f64)));
         }
         Ok(begin.elapsed())
@@ -193,7 +193,7 @@ impl Banyan {
 
     /// The next wave is this integer of every member.
     fn expect(&self, value: u64, deadline: Instant) -> Result<(), TreeError> {
-        let sum: Sum = self.numbers.recv(Some(deadline))?.read()?;
+        let sum: Sum = self.numbers.recv_timeout(deadline)?.read()?;
         check(sum.value == value * self.leaves);
         Ok(())
     }

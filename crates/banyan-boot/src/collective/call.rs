@@ -30,15 +30,16 @@ pub(crate) enum Call {
 /// What an `all_reduce` combines, element by element: little-endian arrays of one type and one length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Reduction {
-    what: What,
-    of: Element,
+    what: ReduceOp,
+    of: ElementKind,
     length: u64,
 }
 
 /// How two elements become one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 #[repr(u8)]
-pub enum What {
+pub enum ReduceOp {
     /// Integers wrap; floats are added in the order of ranks, so that the result has the same bits every time.
     Sum,
     /// A float that is not a number loses against one that is.
@@ -56,7 +57,7 @@ pub enum What {
 /// Type of the elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub enum Element {
+pub enum ElementKind {
     /// One byte.
     U8,
     /// Four bytes, signed.
@@ -75,12 +76,15 @@ pub enum Element {
 
 /// Why there is no such reduction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum BadReduction {
     /// Part of an element.
-    #[error("{length} bytes are no array of {of}; give a multiple of {} bytes", of.size())]
+    #[error("{length} bytes are no array of {of}; give a multiple of {size} bytes")]
     Length {
         /// Type of the elements.
-        of: Element,
+        of: &'static str,
+        /// Bytes of one.
+        size: usize,
         /// Bytes that were given.
         length: u64,
     },
@@ -91,34 +95,34 @@ pub enum BadReduction {
     #[error("{what} is not defined for {of}; use an integer type")]
     Bits {
         /// What was to be done with them.
-        what: What,
+        what: ReduceOp,
         /// Their type.
-        of: Element,
+        of: &'static str,
     },
 }
 
 impl Reduction {
     /// Checks that `length` bytes are an array of elements for which `what` is defined.
-    pub(crate) fn new(what: What, of: Element, length: u64) -> Result<Self, BadReduction> {
+    pub(crate) fn new(what: ReduceOp, of: ElementKind, length: u64) -> Result<Self, BadReduction> {
         if !length.is_multiple_of(of.size() as u64) {
-            return Err(BadReduction::Length { of, length });
+            return Err(BadReduction::Length { of: of.name(), size: of.size(), length });
         }
         if length > MESSAGE_LIMIT {
             return Err(BadReduction::TooLong(length));
         }
-        if of.is_float() && matches!(what, What::And | What::Or | What::Xor) {
-            return Err(BadReduction::Bits { what, of });
+        if of.is_float() && matches!(what, ReduceOp::And | ReduceOp::Or | ReduceOp::Xor) {
+            return Err(BadReduction::Bits { what, of: of.name() });
         }
         Ok(Self { what, of, length })
     }
 
     /// How elements are combined.
-    pub(crate) fn what(&self) -> What {
+    pub(crate) fn what(&self) -> ReduceOp {
         self.what
     }
 
     /// What they are.
-    pub(crate) fn of(&self) -> Element {
+    pub(crate) fn of(&self) -> ElementKind {
         self.of
     }
 
@@ -129,42 +133,46 @@ impl Reduction {
 
     /// Whether the result depends on the order in which contributions are combined.
     pub(super) fn needs_order(&self) -> bool {
-        self.of.is_float() && self.what == What::Sum
+        self.of.is_float() && self.what == ReduceOp::Sum
     }
 }
 
-impl Element {
+impl ElementKind {
     /// Bytes of one.
     pub fn size(self) -> usize {
         match self {
-            Element::U8 => 1,
-            Element::I32 | Element::U32 | Element::F32 => 4,
-            Element::I64 | Element::U64 | Element::F64 => 8,
+            ElementKind::U8 => 1,
+            ElementKind::I32 | ElementKind::U32 | ElementKind::F32 => 4,
+            ElementKind::I64 | ElementKind::U64 | ElementKind::F64 => 8,
         }
     }
 
+    fn name(self) -> &'static str {
+        ELEMENTS[self as usize].1
+    }
+
     fn is_float(self) -> bool {
-        matches!(self, Element::F32 | Element::F64)
+        matches!(self, ElementKind::F32 | ElementKind::F64)
     }
 }
 
-const WHATS: [(What, &str); 6] = [
-    (What::Sum, "sum"),
-    (What::Min, "min"),
-    (What::Max, "max"),
-    (What::And, "and"),
-    (What::Or, "or"),
-    (What::Xor, "xor"),
+const WHATS: [(ReduceOp, &str); 6] = [
+    (ReduceOp::Sum, "sum"),
+    (ReduceOp::Min, "min"),
+    (ReduceOp::Max, "max"),
+    (ReduceOp::And, "and"),
+    (ReduceOp::Or, "or"),
+    (ReduceOp::Xor, "xor"),
 ];
 
-const ELEMENTS: [(Element, &str); 7] = [
-    (Element::U8, "u8"),
-    (Element::I32, "i32"),
-    (Element::U32, "u32"),
-    (Element::I64, "i64"),
-    (Element::U64, "u64"),
-    (Element::F32, "f32"),
-    (Element::F64, "f64"),
+const ELEMENTS: [(ElementKind, &str); 7] = [
+    (ElementKind::U8, "u8"),
+    (ElementKind::I32, "i32"),
+    (ElementKind::U32, "u32"),
+    (ElementKind::I64, "i64"),
+    (ElementKind::U64, "u64"),
+    (ElementKind::F32, "f32"),
+    (ElementKind::F64, "f64"),
 ];
 
 /// Operations without a reduction, in the order of their codes; `all_reduce` comes after them.
@@ -219,15 +227,15 @@ impl fmt::Display for Call {
     }
 }
 
-impl fmt::Display for What {
+impl fmt::Display for ReduceOp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(WHATS[*self as usize].1)
     }
 }
 
-impl fmt::Display for Element {
+impl fmt::Display for ElementKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(ELEMENTS[*self as usize].1)
+        f.write_str(self.name())
     }
 }
 
@@ -272,9 +280,12 @@ pub(super) mod tests {
     #[test]
     fn a_reduction_of_part_of_an_element_or_of_the_bits_of_floats_does_not_exist() {
         let error = |what, of, length| Reduction::new(what, of, length).unwrap_err().to_string();
-        assert_eq!(error(What::Sum, Element::U32, 6), "6 bytes are no array of u32; give a multiple of 4 bytes");
-        assert_eq!(error(What::Xor, Element::F64, 8), "xor is not defined for f64; use an integer type");
-        assert!(error(What::Sum, Element::U8, MESSAGE_LIMIT + 1).contains("use several"));
+        assert_eq!(
+            error(ReduceOp::Sum, ElementKind::U32, 6),
+            "6 bytes are no array of u32; give a multiple of 4 bytes"
+        );
+        assert_eq!(error(ReduceOp::Xor, ElementKind::F64, 8), "xor is not defined for f64; use an integer type");
+        assert!(error(ReduceOp::Sum, ElementKind::U8, MESSAGE_LIMIT + 1).contains("use several"));
     }
 
     #[test]

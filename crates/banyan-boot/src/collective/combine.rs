@@ -3,19 +3,19 @@
 //! Everything but the sum of floats gives the same bits in any order: integers wrap, and the least and greatest of
 //! floats are taken in a total order in which a value that is not a number loses.
 
-use super::call::{Element, Reduction, What};
+use super::call::{ElementKind, ReduceOp, Reduction};
 
 /// Combines `with` into `into`. Both have the same length, a multiple of the element's size.
 pub(super) fn combine(reduction: &Reduction, into: &mut [u8], with: &[u8]) {
     assert_eq!(into.len(), with.len(), "pieces of a reduction are compared before they are combined");
     match reduction.of() {
-        Element::U8 => integers::u8(reduction.what(), into, with),
-        Element::I32 => integers::i32(reduction.what(), into, with),
-        Element::U32 => integers::u32(reduction.what(), into, with),
-        Element::I64 => integers::i64(reduction.what(), into, with),
-        Element::U64 => integers::u64(reduction.what(), into, with),
-        Element::F32 => floats::f32(reduction.what(), into, with),
-        Element::F64 => floats::f64(reduction.what(), into, with),
+        ElementKind::U8 => integers::u8(reduction.what(), into, with),
+        ElementKind::I32 => integers::i32(reduction.what(), into, with),
+        ElementKind::U32 => integers::u32(reduction.what(), into, with),
+        ElementKind::I64 => integers::i64(reduction.what(), into, with),
+        ElementKind::U64 => integers::u64(reduction.what(), into, with),
+        ElementKind::F32 => floats::f32(reduction.what(), into, with),
+        ElementKind::F64 => floats::f64(reduction.what(), into, with),
     }
 }
 
@@ -33,18 +33,18 @@ macro_rules! element_wise {
 }
 
 mod integers {
-    use super::What;
+    use super::ReduceOp;
 
     macro_rules! integer {
         ($type:ident) => {
-            pub(super) fn $type(what: What, into: &mut [u8], with: &[u8]) {
+            pub(super) fn $type(what: ReduceOp, into: &mut [u8], with: &[u8]) {
                 match what {
-                    What::Sum => element_wise!($type, into, with, |a, b| a.wrapping_add(b)),
-                    What::Min => element_wise!($type, into, with, |a, b| a.min(b)),
-                    What::Max => element_wise!($type, into, with, |a, b| a.max(b)),
-                    What::And => element_wise!($type, into, with, |a, b| a & b),
-                    What::Or => element_wise!($type, into, with, |a, b| a | b),
-                    What::Xor => element_wise!($type, into, with, |a, b| a ^ b),
+                    ReduceOp::Sum => element_wise!($type, into, with, |a, b| a.wrapping_add(b)),
+                    ReduceOp::Min => element_wise!($type, into, with, |a, b| a.min(b)),
+                    ReduceOp::Max => element_wise!($type, into, with, |a, b| a.max(b)),
+                    ReduceOp::And => element_wise!($type, into, with, |a, b| a & b),
+                    ReduceOp::Or => element_wise!($type, into, with, |a, b| a | b),
+                    ReduceOp::Xor => element_wise!($type, into, with, |a, b| a ^ b),
                 }
             }
         };
@@ -58,24 +58,26 @@ mod integers {
 }
 
 mod floats {
-    use super::What;
+    use super::ReduceOp;
 
     macro_rules! float {
         ($type:ident) => {
-            pub(super) fn $type(what: What, into: &mut [u8], with: &[u8]) {
+            pub(super) fn $type(what: ReduceOp, into: &mut [u8], with: &[u8]) {
                 match what {
-                    What::Sum => element_wise!($type, into, with, |a, b| a + b),
-                    What::Min => element_wise!($type, into, with, |a, b| {
+                    ReduceOp::Sum => element_wise!($type, into, with, |a, b| a + b),
+                    ReduceOp::Min => element_wise!($type, into, with, |a, b| {
                         let second = (b.is_nan(), a.is_nan()) == (false, true)
                             || a.is_nan() == b.is_nan() && b.total_cmp(&a).is_lt();
                         if second { b } else { a }
                     }),
-                    What::Max => element_wise!($type, into, with, |a, b| {
+                    ReduceOp::Max => element_wise!($type, into, with, |a, b| {
                         let second = (b.is_nan(), a.is_nan()) == (false, true)
                             || a.is_nan() == b.is_nan() && b.total_cmp(&a).is_gt();
                         if second { b } else { a }
                     }),
-                    What::And | What::Or | What::Xor => unreachable!("Reduction::new refuses bits of floats"),
+                    ReduceOp::And | ReduceOp::Or | ReduceOp::Xor => {
+                        unreachable!("Reduction::new refuses bits of floats")
+                    }
                 }
             }
         };
@@ -91,7 +93,7 @@ mod tests {
 
     use super::*;
 
-    fn combined(what: What, of: Element, a: &[u8], b: &[u8]) -> Vec<u8> {
+    fn combined(what: ReduceOp, of: ElementKind, a: &[u8], b: &[u8]) -> Vec<u8> {
         let reduction = Reduction::new(what, of, a.len() as u64).unwrap();
         let mut into = a.to_vec();
         combine(&reduction, &mut into, b);
@@ -105,29 +107,29 @@ mod tests {
     #[test]
     fn integer_sums_wrap() {
         let (a, b) = (bytes_of(&[i32::MAX, -1], i32::to_le_bytes), bytes_of(&[1, -1], i32::to_le_bytes));
-        assert_eq!(combined(What::Sum, Element::I32, &a, &b), bytes_of(&[i32::MIN, -2], i32::to_le_bytes));
+        assert_eq!(combined(ReduceOp::Sum, ElementKind::I32, &a, &b), bytes_of(&[i32::MIN, -2], i32::to_le_bytes));
     }
 
     #[test]
     fn a_float_that_is_not_a_number_loses() {
         let (a, b) = (bytes_of(&[f64::NAN, 1.0], f64::to_le_bytes), bytes_of(&[2.0, f64::NAN], f64::to_le_bytes));
         let numbers = bytes_of(&[2.0, 1.0], f64::to_le_bytes);
-        assert_eq!(combined(What::Min, Element::F64, &a, &b), numbers);
-        assert_eq!(combined(What::Max, Element::F64, &a, &b), numbers);
+        assert_eq!(combined(ReduceOp::Min, ElementKind::F64, &a, &b), numbers);
+        assert_eq!(combined(ReduceOp::Max, ElementKind::F64, &a, &b), numbers);
     }
 
     #[test]
     fn an_array_without_elements_stays_one() {
-        assert_eq!(combined(What::Max, Element::F32, &[], &[]), [0u8; 0]);
+        assert_eq!(combined(ReduceOp::Max, ElementKind::F32, &[], &[]), [0u8; 0]);
     }
 
     proptest! {
         #[test]
         fn all_but_sums_of_floats_are_the_same_in_any_order(
             [a, b, c] in any::<[[u8; 16]; 3]>(),
-            what in prop::sample::select(vec![What::Sum, What::Min, What::Max, What::And, What::Or, What::Xor]),
+            what in prop::sample::select(vec![ReduceOp::Sum, ReduceOp::Min, ReduceOp::Max, ReduceOp::And, ReduceOp::Or, ReduceOp::Xor]),
             of in prop::sample::select(vec![
-                Element::U8, Element::I32, Element::U32, Element::I64, Element::U64, Element::F32, Element::F64,
+                ElementKind::U8, ElementKind::I32, ElementKind::U32, ElementKind::I64, ElementKind::U64, ElementKind::F32, ElementKind::F64,
             ]),
         ) {
             let Ok(reduction) = Reduction::new(what, of, 16) else { return Ok(()) };

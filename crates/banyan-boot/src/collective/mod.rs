@@ -52,6 +52,7 @@ mod bundle;
 mod call;
 mod caller;
 mod combine;
+mod element;
 mod entry;
 mod loss;
 mod node;
@@ -64,12 +65,13 @@ mod whereabouts;
 use self::caller::early_at_most;
 pub use self::{
     absent::Absent,
-    call::{BadReduction, Element, What},
+    call::{BadReduction, ReduceOp},
     caller::CollectiveError,
+    element::Element,
 };
 pub(crate) use self::{
     broken::Broken,
-    call::{Call, Reduction},
+    call::{Call, ElementKind, Reduction},
     caller::{Caller, Outcome, Own},
     node::{Collectives, Subtree, To},
     number::Number,

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::PoisonError;
 use std::time::{Duration, Instant};
 
+use banyan_link::Deadline;
 use bytes::Bytes;
 
 use super::error::StageError;
@@ -35,9 +36,23 @@ impl Session {
     /// One call is under way at a time; others wait for it.
     ///
     /// # Errors
-    /// When it cannot be read, when the deadline has passed, or when some hosts have not got it, with every host's
+    /// When it cannot be read, or when some hosts have not got it, with every host's
     /// cause. Hosts keep nothing of what is not complete.
-    pub fn stage(&self, what: &Path, to: &Stage, deadline: Option<Instant>) -> Result<StageReport, StageError> {
+    pub fn stage(&self, what: &Path, to: &Stage) -> Result<StageReport, StageError> {
+        self.stage_timeout(what, to, Deadline::NEVER)
+    }
+
+    /// As [`stage`](Self::stage), but waits no longer than the limit.
+    ///
+    /// # Errors
+    /// As [`stage`](Self::stage), and [`StageError::TimedOut`] after the limit.
+    pub fn stage_timeout(
+        &self,
+        what: &Path,
+        to: &Stage,
+        limit: impl Into<Deadline>,
+    ) -> Result<StageReport, StageError> {
+        let deadline = limit.into().instant();
         let mut numbers = self.stagings.lock().unwrap_or_else(PoisonError::into_inner);
         *numbers = numbers.wrapping_add(1);
         self.await_all(deadline).ok_or_else(|| StageError::TimedOut(what.to_owned()))?;
@@ -86,15 +101,23 @@ impl Session {
     /// One call is under way at a time; others wait for it.
     ///
     /// # Errors
-    /// When it cannot be read, when the deadline has passed, or when the session is over. Hosts that have not got it
-    /// are in the result.
-    pub fn stage_parcel(
+    /// When it cannot be read, or when the session is over. Hosts that have not got it are in the result.
+    pub fn stage_parcel(&self, parcel: &Parcel, to: &Place, progress: impl FnMut(u64)) -> Result<Delivery, StageError> {
+        self.stage_parcel_timeout(parcel, to, Deadline::NEVER, progress)
+    }
+
+    /// As [`stage_parcel`](Self::stage_parcel), but waits no longer than the limit.
+    ///
+    /// # Errors
+    /// As [`stage_parcel`](Self::stage_parcel), and [`StageError::TimedOut`] after the limit.
+    pub fn stage_parcel_timeout(
         &self,
         parcel: &Parcel,
         to: &Place,
-        deadline: Option<Instant>,
+        limit: impl Into<Deadline>,
         mut progress: impl FnMut(u64),
     ) -> Result<Delivery, StageError> {
+        let deadline = limit.into().instant();
         let mut numbers = self.stagings.lock().unwrap_or_else(PoisonError::into_inner);
         if !is_destination(&to.path) && to.name.is_none() {
             return Err(StageError::Destination(to.path.clone()));

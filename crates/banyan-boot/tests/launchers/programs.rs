@@ -50,13 +50,13 @@ pub(crate) fn front_end(launcher: &str, fanout: &str, hosts: &str, what: &str) -
         }
         Ok(session) => {
             session.missing().iter().for_each(|problem| println!("left out: {problem}"));
-            println!("{}", String::from_utf8_lossy(&session.recv_user_data(None).unwrap()));
-            while let Some(event) = session.next_event(None) {
+            println!("{}", String::from_utf8_lossy(&session.recv_user_data().unwrap()));
+            while let Ok(event) = session.recv_event() {
                 if let Event::Problem(problem) = event {
                     println!("{problem}");
                 }
             }
-            let outcome = session.wait(None).unwrap();
+            let outcome = session.wait().unwrap();
             ExitCode::from(outcome.exit_status())
         }
     }

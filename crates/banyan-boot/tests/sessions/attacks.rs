@@ -215,7 +215,7 @@ fn target(roster: &str, index: u32, door: SocketAddr) -> Target {
 /// Members go through all collectives, and each of them has what it should have.
 fn collectives_work(session: &Session) {
     session.send_user_data(b"again");
-    assert_eq!(session.recv_user_data(deadline()).unwrap(), b"well");
+    assert_eq!(session.recv_user_data_timeout(deadline()).unwrap(), b"well");
 }
 
 /// Attacks both doors before agents have come by them, while the session starts; returns both, and a crowd at the second.

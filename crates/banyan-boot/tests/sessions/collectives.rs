@@ -51,7 +51,7 @@ pub(crate) fn members_without_shared_memory_take_part_like_all_others() {
 pub(crate) fn a_member_killed_between_small_collectives_fails_them_for_the_others() {
     let session = launch(members(&["rounds"]), 8);
     wait_for_line(&session, "all are here");
-    session.signal(libc::SIGKILL, Some([3].into_iter().collect()));
+    session.signal(libc::SIGKILL, Some([3].into_iter().collect())).unwrap();
     let heard = listen(&session);
     for rank in (0..8).filter(|rank| *rank != 3) {
         assert_says(&heard.text(rank), &["member 3 on host localhost killed by signal 9 (SIGKILL)"]);
@@ -78,7 +78,7 @@ pub(crate) fn a_member_that_ends_before_a_barrier_fails_it_for_the_others() {
 pub(crate) fn a_member_killed_while_others_wait_fails_the_barrier_for_them() {
     let session = launch(members(&["wait"]), 4);
     wait_for_line(&session, "all are here");
-    session.signal(libc::SIGKILL, Some([0].into_iter().collect()));
+    session.signal(libc::SIGKILL, Some([0].into_iter().collect())).unwrap();
     let heard = listen(&session);
     for rank in 1..4 {
         assert_says(&heard.text(rank), &["member 0 on host localhost killed by signal 9 (SIGKILL)"]);
@@ -114,7 +114,9 @@ fn all_meet(session: Session) {
 fn hear_until(session: &Session, heard: &mut Heard, is_enough: impl Fn(&Heard) -> bool) {
     let deadline = deadline();
     while !is_enough(heard) {
-        let event = session.next_event(deadline).unwrap_or_else(|| panic!("nothing more came: {heard:?}"));
+        let event = session
+            .recv_event_timeout(deadline)
+            .unwrap_or_else(|error| panic!("nothing more came, {error}: {heard:?}"));
         hear(heard, session, event);
     }
 }
@@ -153,7 +155,7 @@ const AGENT_AT_MOST: u64 = 64 << 10;
 
 pub(crate) fn a_broadcast_of_a_gibibyte_needs_little_memory_on_its_way() {
     let session = launch(members(&["gibibyte"]), 2);
-    let answer = session.recv_user_data(Some(Instant::now() + 4 * PATIENCE)).unwrap();
+    let answer = session.recv_user_data_timeout(Instant::now() + 4 * PATIENCE).unwrap();
     let most: Vec<u64> = String::from_utf8(answer).unwrap().split(' ').map(|most| most.parse().unwrap()).collect();
     assert!(most.len() == 2 && most.iter().all(|most| *most < AGENT_AT_MOST), "the agent had {most:?} KiB");
     all_succeed(session);
@@ -164,19 +166,19 @@ pub(crate) fn user_data_of_any_length_goes_both_ways() {
     for length in [1, 128 * 1024, 128 * 1024 + 1, 65 << 20] {
         let message: Vec<u8> = (0..length).map(|at: usize| (at % 251) as u8).collect();
         session.send_user_data(&message);
-        let answer = session.recv_user_data(deadline()).unwrap();
+        let answer = session.recv_user_data_timeout(deadline()).unwrap();
         assert!(answer == message, "{} of {length} bytes came back", answer.len());
     }
     session.send_user_data(b"");
-    assert_eq!(session.recv_user_data(deadline()).unwrap(), b"");
+    assert_eq!(session.recv_user_data_timeout(deadline()).unwrap(), b"");
     all_succeed(session);
 }
 
 pub(crate) fn the_front_end_hears_that_the_master_ended() {
     let session = launch(shell("exit 4"), 1);
-    let error = session.recv_user_data(deadline()).unwrap_err();
+    let error = session.recv_user_data_timeout(deadline()).unwrap_err();
     assert!(matches!(error, SessionError::MasterEnded { .. }), "{error}");
     assert_says(&error.to_string(), &["the master", "exited with status 4"]);
-    let exited = session.next_event(Some(Instant::now()));
-    assert!(matches!(exited, Some(Event::Exited { rank: 0, .. })), "{exited:?}");
+    let exited = session.try_recv_event();
+    assert!(matches!(exited, Ok(Some(Event::Exited { rank: 0, .. }))), "{exited:?}");
 }

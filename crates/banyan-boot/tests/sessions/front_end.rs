@@ -28,7 +28,7 @@ pub(crate) fn run(arguments: &[&str]) -> ExitCode {
         pause(&session);
     }
     loop {
-        session.next_event(None);
+        let _ = session.recv_event();
     }
 }
 
@@ -38,7 +38,7 @@ fn pause(session: &Session) {
     println!("paused");
     kill_process(getpid(), Signal::STOP).unwrap();
     session.resume();
-    let heard = session.next_event(Some(Instant::now() + 2 * SILENCE));
+    let heard = session.recv_event_timeout(Instant::now() + 2 * SILENCE);
     println!("resumed: {heard:?}");
 }
 

@@ -78,7 +78,7 @@ pub(crate) fn a_killed_agent_in_the_middle_takes_its_subtree_along() {
     kill_process(worker_of("on-host4"), Signal::KILL).unwrap();
     let problem = wait_for_problem(&session);
     assert_eq!((problem.kind, &*problem.host, &*problem.members), (ProblemKind::AgentLost, "host4", "8-15"));
-    session.signal(libc::SIGKILL, None);
+    session.signal(libc::SIGKILL, None).unwrap();
     listen(&session);
     let states = outcome(&session).states;
     assert!(states[..8].iter().all(|state| matches!(state, ExitState::Signalled { signal: 9, .. })), "{states:?}");
@@ -159,7 +159,7 @@ pub(crate) fn a_front_end_that_has_said_so_may_be_stopped_for_longer_than_its_si
     kill_process(Pid::from_child(&child), Signal::CONT).unwrap();
     let mut line = String::new();
     output.read_line(&mut line).unwrap();
-    assert_eq!(line, "resumed: None\n");
+    assert_eq!(line, "resumed: Err(TimedOut)\n");
     child.kill().unwrap();
     child.wait().unwrap();
     assert_alone(SPARE);

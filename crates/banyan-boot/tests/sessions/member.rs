@@ -6,7 +6,7 @@ use std::io::{Read, Write};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use banyan_boot::{Element, Member, What};
+use banyan_boot::{Member, ReduceOp};
 use banyan_ndr::Record;
 use bytes::Bytes;
 
@@ -86,12 +86,16 @@ fn collectives(member: &mut Member) {
         let gathered = member.gather(pattern(rank, length)).unwrap();
         assert!(gathered == member.is_master().then(everyone), "gather of {length}");
         assert!(member.all_gather(pattern(rank, length)).unwrap() == everyone(), "all_gather of {length}");
-        let sum = member.all_reduce(What::Sum, Element::U8, pattern(rank, length)).unwrap();
+        let sum = member.all_reduce(ReduceOp::Sum, &pattern(rank, length)[..]).unwrap();
         assert!(sum == sum_of_patterns(size, length), "all_reduce of {length}");
         member.barrier().unwrap();
     }
-    let largest = member.all_reduce(What::Max, Element::U64, u64::from(rank).to_le_bytes().to_vec()).unwrap();
-    assert_eq!(largest[..], u64::from(size - 1).to_le_bytes());
+    assert_eq!(member.all_reduce(ReduceOp::Max, &[u64::from(rank)]).unwrap(), [u64::from(size - 1)]);
+    let sums = member.all_reduce(ReduceOp::Sum, &[f64::from(rank), -0.5]).unwrap();
+    assert_eq!(sums, [f64::from(size * (size - 1) / 2), -0.5 * f64::from(size)]);
+    assert_eq!(member.all_reduce(ReduceOp::Min, &[-(rank as i32)]).unwrap(), [1 - size as i32]);
+    let bits = member.all_reduce(ReduceOp::Or, &[1.0f64]).unwrap_err().to_string();
+    assert!(bits.contains("or is not defined for f64"), "{bits}");
 }
 
 /// Lengths around the bound of what goes through shared memory, and one after the other without waiting, so that some
@@ -113,7 +117,7 @@ fn small_collectives() {
         assert!(member.scatter(parts).unwrap() == uneven(rank), "scatter of round {round}");
         let shared = member.all_gather(uneven(rank)).unwrap();
         assert!(shared == (0..size).map(uneven).collect::<Vec<_>>(), "all_gather of round {round}");
-        let sum = member.all_reduce(What::Sum, Element::U8, pattern(rank, length(2))).unwrap();
+        let sum = member.all_reduce(ReduceOp::Sum, &pattern(rank, length(2))[..]).unwrap();
         assert!(sum == sum_of_patterns(size, length(2)), "all_reduce of round {round}");
         member.barrier().unwrap();
     }

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use banyan_boot::{Member, ProblemKind, ProcessDistribution, Session, SessionOptions};
-use banyan_link::{Capabilities, Event, Frame, Kind, Link, LinkOptions, PROTOCOL_VERSION, SessionId};
+use banyan_link::{Capabilities, Event, Frame, Kind, Link, LinkOptions, PROTOCOL_VERSION};
 
 use crate::relatives::{assert_alone, wait_until};
 use crate::setup::{
@@ -123,7 +123,7 @@ pub(crate) fn a_process_of_a_later_protocol_does_not_attach_and_is_counted() {
     let images = [shell("sleep 1000").on("host0", 1), ProcessDistribution::attached().on("host0", 1)];
     let session = Session::launch(&images, &SessionOptions { attach_deadline: None, ..options() }).unwrap();
     let ticket = session.ticket().unwrap();
-    let name = format!("banyan-{}-1", SessionId(ticket.session()));
+    let name = format!("banyan-{}-1", ticket.session());
     let mut door = UnixStream::connect_addr(&SocketAddr::from_abstract_name(name).unwrap()).unwrap();
     let mut first = [0xee; 200];
     first[..8].copy_from_slice(b"\x8bBanyan\n");

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use banyan_boot::{Event, Launcher, Outcome, Output, Problem, ProcessDistribution, Session, SessionOptions};
+use banyan_boot::{
+    Event, Launcher, Outcome, Output, Problem, ProcessDistribution, Session, SessionError, SessionOptions,
+};
 
 /// Nothing here takes a third of it.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
@@ -61,10 +63,15 @@ impl Heard {
 /// Listens until all members have ended.
 pub(crate) fn listen(session: &Session) -> Heard {
     let mut heard = Heard::default();
-    while let Some(event) = session.next_event(deadline()) {
-        hear(&mut heard, session, event);
-    }
-    let outcome = session.wait(Some(Instant::now()));
+    let end = loop {
+        match session.recv_event_timeout(deadline()) {
+            Ok(event) => hear(&mut heard, session, event),
+            Err(error) => break error,
+        }
+    };
+    assert!(matches!(end, SessionError::Ended), "{end}: {heard:?}");
+    assert!(matches!(session.try_recv_event(), Err(SessionError::Ended)), "the end stays");
+    let outcome = session.wait_timeout(Instant::now());
     assert!(outcome.is_ok(), "events ended before all members had: {heard:?}");
     heard
 }
@@ -90,7 +97,7 @@ pub(crate) fn hear(heard: &mut Heard, session: &Session, event: Event) {
 pub(crate) fn wait_for_line(session: &Session, line: &str) {
     let mut heard = Heard::default();
     let deadline = deadline();
-    while let Some(event) = session.next_event(deadline) {
+    while let Ok(event) = session.recv_event_timeout(deadline) {
         hear(&mut heard, session, event);
         if heard.output.values().any(|bytes| String::from_utf8_lossy(bytes).lines().any(|found| found == line)) {
             return;
@@ -103,7 +110,7 @@ pub(crate) fn wait_for_line(session: &Session, line: &str) {
 pub(crate) fn wait_for_problem(session: &Session) -> Problem {
     let deadline = deadline();
     loop {
-        if let Event::Problem(problem) = session.next_event(deadline).expect("something should go wrong") {
+        if let Event::Problem(problem) = session.recv_event_timeout(deadline).expect("something should go wrong") {
             return problem;
         }
     }
@@ -121,7 +128,7 @@ pub(crate) fn all_succeed(session: Session) -> Heard {
 
 /// How all members ended.
 pub(crate) fn outcome(session: &Session) -> Outcome {
-    session.wait(deadline()).unwrap()
+    session.wait_timeout(deadline()).unwrap()
 }
 
 /// Says that a message has these parts.

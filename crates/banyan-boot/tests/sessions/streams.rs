@@ -41,7 +41,7 @@ pub(crate) fn a_front_end_that_does_not_listen_slows_members_and_loses_nothing()
     // More than pipes, links and the front-end together hold: the member cannot end before somebody listens.
     let size = 40_000_000;
     let session = launch(members(&["numbers", &size.to_string()]), 1);
-    let ended = session.recv_user_data(Some(Instant::now() + Duration::from_millis(500)));
+    let ended = session.recv_user_data_timeout(Instant::now() + Duration::from_millis(500));
     assert!(matches!(ended, Err(banyan_boot::SessionError::TimedOut)), "nobody listened, and it ended: {ended:?}");
     let heard = listen(&session);
     assert!(heard.output[&0] == numbers(size), "{} bytes", heard.output[&0].len());
@@ -51,7 +51,7 @@ pub(crate) fn what_nobody_takes_is_written_to_standard_error_behind_rank_and_hos
     let (own, mut file) = (io::stderr().as_fd().try_clone_to_owned().unwrap(), tempfile::tempfile().unwrap());
     rustix::stdio::dup2_stderr(&file).unwrap();
     let session = launch(shell("echo out; echo err >&2").output(Output::Pass), 2);
-    let ended = session.wait(deadline());
+    let ended = session.wait_timeout(deadline());
     drop(session);
     rustix::stdio::dup2_stderr(&own).unwrap();
     assert_eq!(ended.unwrap().exit_status(), 0);
@@ -77,8 +77,8 @@ pub(crate) fn standard_input_reaches_everyone() {
     let session = launch(reader(Input::Everyone), 5);
     session.write_input(b"first\n");
     // What was written is there before the input ends.
-    let event = session.next_event(Some(Instant::now() + Duration::from_secs(20)));
-    assert!(matches!(event, Some(Event::Output(lines)) if lines.bytes == "first\n"));
+    let event = session.recv_event_timeout(Instant::now() + Duration::from_secs(20));
+    assert!(matches!(event, Ok(Event::Output(lines)) if lines.bytes == "first\n"));
     session.write_input(b"second\n");
     session.close_input();
     let heard = all_succeed(session);
@@ -118,7 +118,7 @@ pub(crate) fn a_member_that_does_not_read_holds_up_no_output_of_others() {
     std::thread::scope(|scope| {
         scope.spawn(|| session.write_input(&numbers(10_000_000)));
         loop {
-            match session.next_event(deadline()).expect("the second member should end") {
+            match session.recv_event_timeout(deadline()).expect("the second member should end") {
                 Event::Output(lines) if lines.rank == 1 => written += lines.bytes.len(),
                 Event::Exited { rank: 1, .. } => break session.stop(),
                 _ => {}

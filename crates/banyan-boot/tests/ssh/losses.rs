@@ -16,7 +16,7 @@ pub(crate) fn a_killed_agent_on_a_host_is_reported_and_leaves_nothing() {
     let script = "(setsid sleep 1000 &); echo $PPID; while :; do sleep 1000; done";
     let session = Session::launch(&[shell(script).on("h3", 1).on("h4", 1)], &on(&name())).unwrap();
     let worker = loop {
-        match session.next_event(deadline()).expect("a line") {
+        match session.recv_event_timeout(deadline()).expect("a line") {
             Event::Output(lines) if lines.rank == 1 => break String::from_utf8(lines.bytes.to_vec()).unwrap(),
             _ => {}
         }
@@ -27,7 +27,7 @@ pub(crate) fn a_killed_agent_on_a_host_is_reported_and_leaves_nothing() {
     let problem = wait_for_problem(&session);
     assert_eq!((problem.kind, &*problem.host, &*problem.members), (ProblemKind::AgentLost, "h4", "1"));
     assert_says(&problem.to_string(), &["host h4: its agent was lost", "log"]);
-    session.signal(libc::SIGKILL, None);
+    session.signal(libc::SIGKILL, None).unwrap();
     let states = outcome(&session).states;
     assert!(matches!(states[0], ExitState::Signalled { signal: 9, .. }), "{states:?}");
     assert!(matches!(&states[1], ExitState::Lost(why) if why.contains("h4")), "{states:?}");
@@ -43,7 +43,7 @@ pub(crate) fn front_end() -> ExitCode {
     wait_for_line(&session, "all are here");
     println!("ready");
     loop {
-        session.next_event(None);
+        let _ = session.recv_event();
     }
 }
 

@@ -89,7 +89,7 @@ pub(super) fn broadcast(copy: &Copy, begin: Instant, deadline: Option<Instant>) 
 impl Way {
     /// Takes note of what went wrong at hosts.
     fn hear(&self, tell: &mut Tell) -> Result<(), Failure> {
-        while let Some(event) = self.session.next_event(Some(Instant::now())) {
+        while let Ok(Some(event)) = self.session.try_recv_event() {
             if let Event::Problem(problem) = event {
                 tell.problem(&problem)?;
             }
@@ -139,7 +139,7 @@ impl Source {
             let delivered = parcel.and_then(|parcel| {
                 let bytes = parcel.bytes();
                 let progress = |sent: u64| tell.progress(done + sent.min(bytes), Some(all));
-                Ok((bytes, way.session.stage_parcel(&parcel, place, way.deadline, progress)?))
+                Ok((bytes, way.session.stage_parcel_timeout(&parcel, place, way.deadline, progress)?))
             });
             if way.interrupt.status().is_some() {
                 // What did not arrive because of that is no news.

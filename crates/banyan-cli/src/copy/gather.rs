@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use banyan_boot::{
     Event, ExitState, HostSet, Input, Lines, MadeDirectories, Output, ParcelError, Problem, ProblemKind,
-    ProcessDistribution, RankSet, Session, Stdio, remove_leftovers, remove_leftovers_of,
+    ProcessDistribution, RankSet, Session, SessionError, Stdio, remove_leftovers, remove_leftovers_of,
 };
 use serde_json::json;
 
@@ -126,27 +126,26 @@ impl Gathering<'_> {
     fn follow(&mut self, deadline: Option<Instant>) -> Result<(), Failure> {
         let mut left = self.inboxes.len();
         while left > 0 {
-            let event = self.session.next_event(deadline);
+            let event = self.session.recv_event_timeout(deadline);
             if let Some(status) = self.interrupt.status() {
                 return self.tell.interrupted(status);
             }
             match event {
-                Some(Event::Output(lines)) if !lines.errors => self.take(&lines)?,
-                Some(Event::Output(lines)) => {
+                Ok(Event::Output(lines)) if !lines.errors => self.take(&lines)?,
+                Ok(Event::Output(lines)) => {
                     let text = String::from_utf8_lossy(&lines.bytes).trim().to_owned();
                     self.fail(&lines.host, ProblemKind::Staging, text)?;
                 }
-                Some(Event::Exited { rank, state, .. }) => {
+                Ok(Event::Exited { rank, state, .. }) => {
                     left -= 1;
                     self.ended(rank, &state)?;
                 }
-                Some(Event::Problem(problem)) => self.tell.problem(&problem)?,
-                Some(_) => {}
-                None => {
-                    if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
-                        self.tell.timed_out();
-                    } else {
-                        self.tell.session_lost();
+                Ok(Event::Problem(problem)) => self.tell.problem(&problem)?,
+                Ok(_) => {}
+                Err(error) => {
+                    match error {
+                        SessionError::TimedOut => self.tell.timed_out(),
+                        _ => self.tell.session_lost(),
                     }
                     return Ok(());
                 }
@@ -163,7 +162,7 @@ impl Gathering<'_> {
         let says = match inbox.take(&lines.bytes) {
             Ok(says) => says,
             Err(why) => {
-                self.session.signal(KILL, Some(RankSet::from_iter([lines.rank])));
+                self.session.signal(KILL, Some(RankSet::from_iter([lines.rank]))).map_err(Failure::new)?;
                 return self.refuse(&host, why);
             }
         };
@@ -172,7 +171,7 @@ impl Gathering<'_> {
                 Say::Answer(wanted) => {
                     let answer = if wanted { "send" } else { "skip" };
                     if let Err(Overrun) = self.answers.say(lines.rank, format!("{host} {answer}\n").into_bytes()) {
-                        self.session.signal(KILL, Some(RankSet::from_iter([lines.rank])));
+                        self.session.signal(KILL, Some(RankSet::from_iter([lines.rank]))).map_err(Failure::new)?;
                         return self.fail(
                             &host,
                             ProblemKind::Staging,

@@ -129,7 +129,7 @@ impl Stage {
     }
 
     fn hear_who(&self) -> Result<Vec<Process>, TreeError> {
-        let all: Everyone = self.orders.recv(Some(Instant::now() + PATIENCE))?.read()?;
+        let all: Everyone = self.orders.recv_timeout(Instant::now() + PATIENCE)?.read()?;
         Ok(all.processes.into_iter().zip(all.agents).map(|(member, agent)| Process { member, agent }).collect())
     }
 
@@ -171,7 +171,7 @@ impl Stage {
         self.residuals.send(RESIDUALS, &Times { times: WAVES }).map_err(Failure::new)?;
         let mut last = None;
         for _ in 0..WAVES {
-            last = Some(self.residuals.recv(Some(begin + PATIENCE)).map_err(Failure::new)?);
+            last = Some(self.residuals.recv_timeout(begin + PATIENCE).map_err(Failure::new)?);
         }
         let took = begin.elapsed();
         let last = last.ok_or_else(|| Failure::new("no wave came"))?;
@@ -194,7 +194,7 @@ impl Stage {
                 kill(agent)?;
                 last = Instant::now();
             }
-            let wave = numbered.recv(Some(begin + PATIENCE)).map_err(Failure::new)?;
+            let wave = numbered.recv_timeout(begin + PATIENCE).map_err(Failure::new)?;
             let numbers: Numbers = wave.read().map_err(Failure::new)?;
             is_over = count.take(wave.members().len(), &numbers);
             if count.waves > WAVES_WITH_A_DEATH / 3 {

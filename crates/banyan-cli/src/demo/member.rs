@@ -82,7 +82,7 @@ pub(crate) fn become_member_if_asked() {
 fn take_part() -> Result<(), TreeError> {
     let mut back_end = BackEnd::join()?;
     loop {
-        let order = back_end.recv(None)?;
+        let order = back_end.recv()?;
         match order.tag {
             WHO => tell_who(&mut back_end, order.stream)?,
             STEP => {
@@ -90,11 +90,11 @@ fn take_part() -> Result<(), TreeError> {
                 tell_who(&mut back_end, order.stream)?;
             }
             RESIDUALS => {
-                let times = back_end.read::<Times>(&order)?.times;
+                let times = order.read::<Times>()?.times;
                 send_residuals(&mut back_end, order.stream, times)?;
             }
             NUMBERED => {
-                let times = back_end.read::<Times>(&order)?.times;
+                let times = order.read::<Times>()?.times;
                 send_numbered(&mut back_end, order.stream, times)?;
             }
             _ => {}
@@ -149,14 +149,14 @@ fn exchange_borders(back_end: &mut BackEnd) -> Result<(), TreeError> {
 
 #[inline(never)]
 fn wait_for_lost_message(back_end: &mut BackEnd) -> Result<(), TreeError> {
-    while black_box(back_end.recv(None))?.tag != GO_ON {}
+    while black_box(back_end.recv())?.tag != GO_ON {}
     black_box(1);
     Ok(())
 }
 
 #[inline(never)]
 fn wait_for_neighbour(back_end: &mut BackEnd) -> Result<(), TreeError> {
-    while black_box(back_end.recv(None))?.tag != GO_ON {}
+    while black_box(back_end.recv())?.tag != GO_ON {}
     black_box(2);
     Ok(())
 }

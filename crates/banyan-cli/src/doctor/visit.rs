@@ -118,20 +118,20 @@ impl Visit {
         let deadline = Instant::now() + time.at_most(PATIENCE);
         let mut silent = there.clone();
         while !silent.is_empty() {
-            match session.next_event(Some(deadline)) {
-                Some(Event::Output(lines)) if !lines.errors => {
+            match session.recv_event_timeout(deadline) {
+                Ok(Event::Output(lines)) if !lines.errors => {
                     silent.remove(&lines.rank);
                     for line in lines.lines() {
                         take(self, &lines.host, serde_json::from_slice(line).unwrap_or_default());
                     }
                 }
-                Some(Event::Problem(problem)) => self.problems.push(problem),
-                Some(Event::Exited { rank, .. }) => {
+                Ok(Event::Problem(problem)) => self.problems.push(problem),
+                Ok(Event::Exited { rank, .. }) => {
                     silent.remove(&rank);
                     there.remove(&rank);
                 }
-                Some(_) => {}
-                None => return,
+                Ok(_) => {}
+                Err(_) => return,
             }
         }
     }

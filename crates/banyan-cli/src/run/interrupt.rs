@@ -43,7 +43,8 @@ pub(super) fn watch(shared: Shared) -> io::Result<()> {
                     let is_first = CAME.compare_exchange(0, signal, Ordering::AcqRel, Ordering::Acquire).is_ok();
                     if is_first && matches!(signal, SIGINT | SIGQUIT) {
                         warn("the members were interrupted; once more ends them");
-                        session.signal(signal, None);
+                        // It came here, so it has a name.
+                        let _ = session.signal(signal, None);
                     } else {
                         session.stop();
                     }

@@ -206,9 +206,9 @@ impl Run {
         let mut arrival = Arrival::new(summary.begin());
         loop {
             let mut look_at = None;
-            let event = match session.next_event(Some(Instant::now())) {
-                Some(event) => Some(event),
-                None => {
+            let event = match session.try_recv_event() {
+                Ok(Some(event)) => Some(event),
+                _ => {
                     // Nothing is there at the moment: what was gathered is shown before waiting.
                     show.flush()?;
                     end_if_unread(session, summary, show);
@@ -217,7 +217,7 @@ impl Run {
                         // Every host has said by now what it could not start.
                         summary.tell_not_started();
                     }
-                    session.next_event(until.into_iter().chain(look_at).min())
+                    session.recv_event_timeout(until.into_iter().chain(look_at).min()).ok()
                 }
             };
             match event {

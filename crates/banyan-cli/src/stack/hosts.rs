@@ -16,7 +16,6 @@ use super::Stack;
 use super::merge::STACKS;
 use super::message::{self, Answer, FIND, Order, TAKE, Text};
 use crate::failure::{Failure, warn};
-use crate::filters::filters;
 use crate::hosts::{Missing, launch_status, nodes_of_job};
 use crate::speech::note;
 use crate::{signals, status};
@@ -105,7 +104,7 @@ pub(super) fn look(stack: &Stack, hosts: &HostSet) -> Result<(Report, Around), F
     let members = hosts.iter().fold(members, |members, host| members.on(host, 1));
     let given = stack.hosts.network_options(hosts)?;
     let session = SessionOptions { deadline: given.deadline.or(Some(patience)), ..given };
-    let options = NetworkOptions { session, filters, ..NetworkOptions::default() };
+    let options = NetworkOptions { session, ..NetworkOptions::default() };
     signals::tell_awaited()?;
     let network = Network::launch(&members, &options).map_err(|error| failure(&error))?;
     // Without those that could not be reached.
@@ -157,7 +156,7 @@ fn find(choice: &Choice, network: &Network, deadline: Option<Instant>) -> Result
 fn next_wave(network: &Network, stream: &Stream, deadline: Option<Instant>) -> Result<Wave, Failure> {
     loop {
         let soon = Instant::now() + LOOK_AROUND;
-        match stream.recv(Some(deadline.map_or(soon, |deadline| deadline.min(soon)))) {
+        match stream.recv_timeout(deadline.map_or(soon, |deadline| deadline.min(soon))) {
             Ok(wave) => return Ok(wave),
             Err(TreeError::TimedOut) if deadline.is_some_and(|deadline| Instant::now() >= deadline) => {
                 return Err(failure(&TreeError::TimedOut));

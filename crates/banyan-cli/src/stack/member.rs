@@ -12,8 +12,8 @@ use crate::failure::{Failure, Outcome};
 pub(super) fn run() -> Outcome {
     let mut back_end = BackEnd::join().map_err(Failure::usage)?;
     // The end of the network is how this ends.
-    while let Ok(incoming) = back_end.recv(None) {
-        let Text { text } = back_end.read(&incoming).map_err(Failure::new)?;
+    while let Ok(incoming) = back_end.recv() {
+        let Text { text } = incoming.read().map_err(Failure::new)?;
         let answer = match incoming.tag {
             FIND => Answer::new(find(&text)?).text(),
             TAKE => look(&text)?.to_short_json().to_string(),

@@ -37,11 +37,11 @@ fn take_part() -> Result<(), TreeError> {
     let (mut sampler, mut processes) = (Sampler::new(), Processes::new());
     let mut back_end = BackEnd::join()?;
     loop {
-        let incoming = back_end.recv(None)?;
+        let incoming = back_end.recv()?;
         match incoming.tag {
             SAMPLE => _ = back_end.send(incoming.stream, &sampler.sample())?,
             LIST => {
-                let question: Question = back_end.read(&incoming)?;
+                let question: Question = incoming.read()?;
                 let listing = processes.list(&question.on(back_end.rank()));
                 back_end.send(incoming.stream, &listing)?;
             }

@@ -17,7 +17,6 @@ use super::merge::USAGES;
 use super::tick::{self, Tick};
 use super::usage::{Listing, Rest, Usage};
 use crate::failure::Failure;
-use crate::filters::filters;
 use crate::hosts::{HostChoice, Missing, launch_status};
 use crate::{signals, status};
 
@@ -127,7 +126,7 @@ impl Watch {
         // The time that everything may take is this command's own business: the session need not end by itself.
         session.deadline = None;
         signals::tell_awaited()?;
-        let network = Network::launch(&members, &NetworkOptions { session, filters, ..NetworkOptions::default() });
+        let network = Network::launch(&members, &NetworkOptions { session, ..NetworkOptions::default() });
         let network = network.map_err(failure)?;
         let hosts = network.session().hosts().map(str::to_owned).collect();
         let missing = Missing::of(choice, network.session().missing())?;
@@ -181,7 +180,7 @@ impl Watch {
 
     /// Waits for a tick.
     pub(super) fn wait_for_tick(&self, deadline: Option<Instant>) -> Result<Tick, Failure> {
-        read(&self.samples.recv(deadline).map_err(failure)?)
+        read(&self.samples.recv_timeout(deadline).map_err(failure)?)
     }
 
     /// The listing that has come, if one has.
@@ -194,7 +193,7 @@ impl Watch {
     /// Waits for a listing; nothing if none was asked for.
     pub(super) fn wait_for_listing(&mut self, deadline: Option<Instant>) -> Result<Option<AllUsed>, Failure> {
         let Some(lister) = &self.lister else { return Ok(None) };
-        let wave = lister.stream.recv(deadline).map_err(failure)?;
+        let wave = lister.stream.recv_timeout(deadline).map_err(failure)?;
         self.used(&wave).map(Some)
     }
 

@@ -71,7 +71,8 @@ impl DynRecord {
     }
 
     /// [`from_body`](Self::from_body), and about how much memory the values take.
-    pub(crate) fn measured(format: &Format, body: &[u8], limits: &Limits) -> Result<(DynRecord, usize), DecodeError> {
+    #[doc(hidden)]
+    pub fn measured(format: &Format, body: &[u8], limits: &Limits) -> Result<(DynRecord, usize), DecodeError> {
         read::record(RecordView::new(format, body)?, limits)
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
-use banyan_link::Bell;
+use banyan_link::{Bell, Deadline};
 
 use super::Network;
 use super::shared::Shared;
@@ -38,7 +38,7 @@ impl Network {
 
 fn drive(shared: &Shared, stop: &AtomicBool) {
     // An error ends the thread: whoever waits next meets the same one, and is told.
-    let _ = shared.wait(None, |_| stop.load(Ordering::Acquire).then_some(Ok(())));
+    let _ = shared.wait(Deadline::NEVER, |_| stop.load(Ordering::Acquire).then_some(Ok(())));
 }
 
 impl Drop for Background {

@@ -20,7 +20,7 @@
 //!     let network = Network::launch(&ProcessDistribution::new("./back-end", ["--quiet"]), &options)?;
 //!     let stream = network.open(&network.everyone(), "max(value)")?;
 //!     stream.send(0, &Value { value: 17.0 })?;
-//!     let wave = stream.recv(None)?;
+//!     let wave = stream.recv()?;
 //!     println!("{} from members {}", wave.read::<Hottest>()?.value, wave.members());
 //!     Ok(())
 //! }
@@ -42,7 +42,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use banyan_boot::{Launch, ProcessDistribution, ProcessTable, RankSet, Session, Ticket};
+use banyan_boot::{Deadline, Launch, ProcessDistribution, ProcessTable, RankSet, Session, Ticket};
 
 pub use background::Background;
 pub use options::NetworkOptions;
@@ -217,21 +217,21 @@ impl Network {
     /// # Errors
     /// When the text is no reduction, this program does not know the filter, or the network has ended.
     pub fn open(&self, communicator: &Communicator, options: impl Into<StreamOptions>) -> Result<Stream, TreeError> {
-        self.open_until(communicator, options, None)
+        self.open_timeout(communicator, options, Deadline::NEVER)
     }
 
-    /// As [`open`](Self::open), but waits until this time at most: no stream is opened then.
+    /// As [`open`](Self::open), but waits no longer than the limit. After it, no stream is opened.
     ///
     /// # Errors
-    /// As [`open`](Self::open), and [`TreeError::Behind`] when a member is too far behind until then.
-    pub fn open_until(
+    /// As [`open`](Self::open), and [`TreeError::Behind`] when a member is too far behind until the limit.
+    pub fn open_timeout(
         &self,
         communicator: &Communicator,
         options: impl Into<StreamOptions>,
-        deadline: Option<Instant>,
+        limit: impl Into<Deadline>,
     ) -> Result<Stream, TreeError> {
         let options = options.into();
-        let id = self.shared.wait_for_room(StreamId::CONTROL, deadline, |core| {
+        let id = self.shared.wait_for_room(StreamId::CONTROL, limit.into(), |core| {
             if let Some(error) = core.nobody_left(&communicator.members) {
                 return Some(Err(error));
             }
@@ -242,10 +242,55 @@ impl Network {
         Ok(Stream::new(&self.shared, id, &communicator.members))
     }
 
-    /// What happens to the tree: members and agents join and are lost, nodes move. `None` when the deadline has passed. Of
-    /// what nobody has asked for in time only the number is known ([`Report::Dropped`]).
-    pub fn next_event(&self, deadline: Option<Instant>) -> Option<Report> {
-        self.shared.wait(deadline, |core| core.events.pop().map(Ok)).ok()
+    /// Waits for the next wave of any stream: [`Wave::stream`] says of which. Streams have their turns.
+    ///
+    /// # Errors
+    /// As [`Stream::recv`]; [`TreeError::Uncombined`] says of which stream. [`TreeError::NobodyLeft`] when no stream has a
+    /// member left.
+    pub fn recv_any(&self) -> Result<Wave, TreeError> {
+        self.recv_any_timeout(Deadline::NEVER)
+    }
+
+    /// As [`recv_any`](Self::recv_any), but waits no longer than the limit.
+    ///
+    /// # Errors
+    /// As [`recv_any`](Self::recv_any), and [`TreeError::TimedOut`] after the limit.
+    pub fn recv_any_timeout(&self, limit: impl Into<Deadline>) -> Result<Wave, TreeError> {
+        let next = |core: &mut Core| core.take_any().or_else(|| core.nobody_left_anywhere().map(Err));
+        Ok(Wave::new(&self.shared, self.shared.wait(limit.into(), next)?))
+    }
+
+    /// The next wave of any stream that has come already, if there is one.
+    ///
+    /// # Errors
+    /// As [`recv_any`](Self::recv_any).
+    pub fn try_recv_any(&self) -> Result<Option<Wave>, TreeError> {
+        come(self.recv_any_timeout(Instant::now()))
+    }
+
+    /// Waits for what happens to the tree next: members and agents join and are lost, nodes move. Of events that nobody has
+    /// asked for in time only the number is known ([`Report::Dropped`]).
+    ///
+    /// # Errors
+    /// When the network has ended.
+    pub fn recv_event(&self) -> Result<Report, TreeError> {
+        self.recv_event_timeout(Deadline::NEVER)
+    }
+
+    /// As [`recv_event`](Self::recv_event), but waits no longer than the limit.
+    ///
+    /// # Errors
+    /// As [`recv_event`](Self::recv_event), and [`TreeError::TimedOut`] after the limit.
+    pub fn recv_event_timeout(&self, limit: impl Into<Deadline>) -> Result<Report, TreeError> {
+        self.shared.wait(limit.into(), |core| core.events.pop().map(Ok))
+    }
+
+    /// The event that has come already, if there is one.
+    ///
+    /// # Errors
+    /// As [`recv_event`](Self::recv_event).
+    pub fn try_recv_event(&self) -> Result<Option<Report>, TreeError> {
+        come(self.recv_event_timeout(Instant::now()))
     }
 
     /// Waits until the system has taken everything that was sent. Call it before computing for long.
@@ -253,15 +298,15 @@ impl Network {
     /// # Errors
     /// When the network has ended.
     pub fn flush(&self) -> Result<(), TreeError> {
-        self.flush_until(None)
+        self.flush_timeout(Deadline::NEVER)
     }
 
-    /// As [`flush`](Self::flush), but waits until this time at most. What has not gone by then goes later.
+    /// As [`flush`](Self::flush), but waits no longer than the limit. What has not gone by then goes later.
     ///
     /// # Errors
-    /// When the deadline passes, or the network has ended.
-    pub fn flush_until(&self, deadline: Option<Instant>) -> Result<(), TreeError> {
-        self.shared.wait(deadline, |core| (!core.driver.has_unsent()).then_some(Ok(())))
+    /// As [`flush`](Self::flush), and [`TreeError::TimedOut`] after the limit.
+    pub fn flush_timeout(&self, limit: impl Into<Deadline>) -> Result<(), TreeError> {
+        self.shared.wait(limit.into(), |core| (!core.driver.has_unsent()).then_some(Ok(())))
     }
 
     /// The tree as it is now: every node below the front-end with its parent, by number. Agents have the numbers of
@@ -273,18 +318,18 @@ impl Network {
     }
 
     /// What every node of the tree has done, asked for through the tree itself. Members answer when they next wait or
-    /// send. After the deadline: of those who have answered.
+    /// send. After the limit: of those who have answered.
     ///
     /// # Errors
     /// When the network has ended.
-    pub fn figures(&self, deadline: Instant) -> Result<BTreeMap<NodeId, Figures>, TreeError> {
+    pub fn figures(&self, limit: impl Into<Deadline>) -> Result<BTreeMap<NodeId, Figures>, TreeError> {
         self.shared.core().driver.node_mut().ask_figures();
         let answered = |core: &mut Core| {
             let node = core.driver.node();
             let answers = node.figures()?;
             (answers.len() > node.places().len()).then(|| Ok(answers.clone()))
         };
-        match self.shared.wait(Some(deadline), answered) {
+        match self.shared.wait(limit.into(), answered) {
             Err(TreeError::TimedOut) => Ok(self.shared.core().driver.node().figures().cloned().unwrap_or_default()),
             answers => answers,
         }
@@ -293,6 +338,14 @@ impl Network {
     /// What the front-end's own node has done so far.
     pub fn counters(&self) -> NodeCounters {
         self.shared.core().driver.node().counters()
+    }
+}
+
+/// What has come, if it did not have to be waited for.
+fn come<T>(received: Result<T, TreeError>) -> Result<Option<T>, TreeError> {
+    match received {
+        Err(TreeError::TimedOut) => Ok(None),
+        received => received.map(Some),
     }
 }
 

@@ -6,7 +6,6 @@ use banyan_boot::SessionOptions;
 
 use super::Shape;
 use crate::node::NodeOptions;
-use crate::reduce::Filters;
 
 /// What can be chosen for a network; the defaults suit most.
 #[derive(Debug, Clone)]
@@ -26,10 +25,6 @@ pub struct NetworkOptions {
     pub heartbeat: Duration,
     /// … and how long an agent may be silent before its children and its parent go on without it.
     pub silence: Duration,
-    /// Filters that this program's agents know; it must be the same as in [`become_agent_if_asked_with`].
-    ///
-    /// [`become_agent_if_asked_with`]: crate::become_agent_if_asked_with
-    pub filters: fn() -> Filters,
 }
 
 impl Default for NetworkOptions {
@@ -42,7 +37,6 @@ impl Default for NetworkOptions {
             join_deadline: Duration::from_secs(30),
             heartbeat: Duration::from_millis(250),
             silence: Duration::from_secs(1),
-            filters: Filters::default,
         }
     }
 }

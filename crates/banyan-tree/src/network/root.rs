@@ -16,6 +16,7 @@ use crate::error::TreeError;
 use crate::format_book::FormatBook;
 use crate::ids::{Level, NodeId};
 use crate::node::Node;
+use crate::reduce::registered_filters;
 
 /// See the module.
 pub(super) struct Root {
@@ -39,7 +40,7 @@ impl Root {
             member: None,
         };
         let formats = FormatBook::new();
-        let filters = Combiners::new((options.filters)(), formats.clone());
+        let filters = Combiners::new(registered_filters(), formats.clone());
         let node = Node::front_end(options.node.clone(), Arc::new(filters));
         let mut driver = Driver::new(node, formats, Credentials::front_end(&note))?;
         let addresses = driver.listen(is_one_host, options.only_tcp)?;

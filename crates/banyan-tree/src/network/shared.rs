@@ -9,18 +9,16 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
 use banyan_boot::{RankSet, Session};
-use banyan_link::{Poller, Ready};
-use banyan_ndr::typed::Read;
-use banyan_ndr::{FormatId, Record};
+use banyan_link::{Deadline, Poller, Ready};
+use banyan_ndr::FormatId;
 use bytes::Bytes;
 
 use super::everyone;
 use crate::driver::Driver;
 use crate::error::TreeError;
-use crate::format_book::FormatBook;
 use crate::ids::{StreamId, Wave as WaveNumber};
 use crate::node::{Delivery, Report};
-use crate::record_reader::RecordReader;
+use crate::record_reader::SharedReader;
 use crate::reports::Reports;
 
 /// What streams and their network have in common.
@@ -33,14 +31,15 @@ pub(super) struct Shared {
     /// Ready when a link is.
     pub(super) descriptor: Poller,
     /// Reads records beside whoever drives.
-    reader: Mutex<RecordReader>,
-    formats: FormatBook,
+    pub(super) reader: SharedReader,
 }
 
 pub(super) struct Core {
     pub(super) driver: Driver,
     /// Waves that were taken from the node and not by the caller, by stream.
     pub(super) taken: HashMap<StreamId, Taken>,
+    /// The stream of the last wave that was taken of any: the others have their turn first.
+    last: StreamId,
     pub(super) events: Reports,
     /// How many processes were invited to take the place of each member.
     pub(super) lives: HashMap<u32, u32>,
@@ -64,6 +63,7 @@ struct Waiting {
 
 /// A wave as it came.
 pub(super) struct Whole {
+    pub(super) stream: StreamId,
     pub(super) number: WaveNumber,
     pub(super) members: Arc<RankSet>,
     pub(super) missing: RankSet,
@@ -77,6 +77,7 @@ impl Core {
         Core {
             driver,
             taken: HashMap::new(),
+            last: StreamId::CONTROL,
             events: Reports::default(),
             lives: HashMap::new(),
             attaching: session.attaching().clone(),
@@ -143,15 +144,38 @@ impl Core {
         let wave = match &delivery.bodies {
             Ok(bodies) => {
                 let (members, format, body) = (Arc::clone(&delivery.members), bodies.format(), bodies.body(*next));
-                Ok(Whole { number, members, missing: delivery.missing.clone(), format, body })
+                Ok(Whole { stream, number, members, missing: delivery.missing.clone(), format, body })
             }
-            Err(error) => Err(TreeError::Uncombined { wave: number, cause: error.to_string() }),
+            Err(error) => Err(TreeError::Uncombined { stream, wave: number, cause: error.to_string() }),
         };
         *next += 1;
         if *next == delivery.body_count() {
             self.taken.remove(&stream);
         }
         Some(wave)
+    }
+
+    /// The next wave of any stream that has come.
+    pub(super) fn take_any(&mut self) -> Option<Result<Whole, TreeError>> {
+        let first = self.driver.node().stream_after(self.last)?;
+        let mut stream = first;
+        loop {
+            if let Some(wave) = self.take(stream) {
+                self.last = stream;
+                return Some(wave);
+            }
+            stream = self.driver.node().stream_after(stream).filter(|stream| *stream != first)?;
+        }
+    }
+
+    /// The error for whoever listens to all streams, if there are some and nobody is left on any of them.
+    pub(super) fn nobody_left_anywhere(&self) -> Option<TreeError> {
+        let mut members = RankSet::new();
+        for opening in self.driver.node().streams() {
+            self.nobody_left(&opening.members)?;
+            members = members.union(&opening.members);
+        }
+        (!members.is_empty()).then_some(TreeError::NobodyLeft { members })
     }
 
     fn note_reports(&mut self) {
@@ -173,18 +197,9 @@ impl Shared {
         core.driver.be_watched();
         let poller = core.driver.poller();
         let (descriptor, waiting) = (poller.try_clone()?, Waiting { poller: poller.try_clone()?, ready: Vec::new() });
-        let formats = core.driver.formats().clone();
-        let (reader, core, waiting) = (Mutex::default(), Mutex::new(core), Mutex::new(waiting));
-        Ok(Shared { core, waiting, changed: Condvar::new(), descriptor, reader, formats })
-    }
-
-    /// The value in a record that has come.
-    pub(super) fn read<R>(&self, whole: &Whole) -> Result<R, TreeError>
-    where
-        R: Record + for<'a> Read<'a>,
-    {
-        let mut reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
-        reader.read(whole.format, &whole.body, &self.formats)
+        let reader = SharedReader::new(core.driver.formats().clone());
+        let (core, waiting) = (Mutex::new(core), Mutex::new(waiting));
+        Ok(Shared { core, waiting, changed: Condvar::new(), descriptor, reader })
     }
 
     pub(super) fn core(&self) -> MutexGuard<'_, Core> {
@@ -194,7 +209,7 @@ impl Shared {
     /// Drives until there is what the caller looks for.
     pub(super) fn wait<T>(
         &self,
-        deadline: Option<Instant>,
+        deadline: Deadline,
         look: impl FnMut(&mut Core) -> Option<Result<T, TreeError>>,
     ) -> Result<T, TreeError> {
         self.wait_or(deadline, look, |_| TreeError::TimedOut)
@@ -204,7 +219,7 @@ impl Shared {
     pub(super) fn wait_for_room<T>(
         &self,
         stream: StreamId,
-        deadline: Option<Instant>,
+        deadline: Deadline,
         send: impl FnMut(&mut Core) -> Option<Result<T, TreeError>>,
     ) -> Result<T, TreeError> {
         self.wait_or(deadline, send, |core| {
@@ -216,10 +231,11 @@ impl Shared {
     /// Drives until there is what the caller looks for, or the deadline has passed: this is the error then.
     fn wait_or<T>(
         &self,
-        deadline: Option<Instant>,
+        deadline: Deadline,
         mut look: impl FnMut(&mut Core) -> Option<Result<T, TreeError>>,
         too_late: impl FnOnce(&Core) -> TreeError,
     ) -> Result<T, TreeError> {
+        let deadline = deadline.instant();
         let mut has_driven = false;
         loop {
             let mut core = self.core();

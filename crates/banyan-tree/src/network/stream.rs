@@ -5,15 +5,18 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Instant;
 
-use banyan_boot::RankSet;
+use banyan_boot::{Deadline, RankSet};
+use banyan_link::Slabs;
 use banyan_ndr::typed::{Read, Scratch, encode_body};
-use banyan_ndr::{Format, Record};
+use banyan_ndr::{DynRecord, Format, Record};
+use bytes::Bytes;
 
+use super::come;
 use super::shared::{Core, Shared, Whole};
 use crate::error::{TreeError, unfiltered};
 use crate::ids::StreamId;
 use crate::node::{SendError, StreamCounters};
-use crate::pending::{Pending, check_length};
+use crate::pending::{Pending, check_body, check_length};
 
 /// A stream: some members, and what happens to what they send on its way. Dropping it closes it.
 pub struct Stream {
@@ -62,20 +65,72 @@ impl Stream {
     /// When the record cannot be encoded, the front-end's filter can make nothing of it, no member is left
     /// ([`TreeError::NobodyLeft`]), or the network has ended.
     pub fn send<R: Record>(&self, tag: u32, record: &R) -> Result<(), TreeError> {
-        self.send_until(tag, record, None)
+        self.send_timeout(tag, record, Deadline::NEVER)
     }
 
-    /// As [`send`](Self::send), but waits until this time at most: nothing is sent then.
+    /// As [`send`](Self::send), but waits no longer than the limit. After it, nothing is sent.
     ///
     /// # Errors
-    /// As [`send`](Self::send), and [`TreeError::Behind`] when a member is too far behind until then.
-    pub fn send_until<R: Record>(&self, tag: u32, record: &R, deadline: Option<Instant>) -> Result<(), TreeError> {
-        let format = R::format();
+    /// As [`send`](Self::send), and [`TreeError::Behind`] when a member is too far behind until the limit.
+    pub fn send_timeout<R: Record>(&self, tag: u32, record: &R, limit: impl Into<Deadline>) -> Result<(), TreeError> {
         let mut scratch = Scratch::new();
         let body = encode_body(record, &mut scratch)?;
         check_length(body.len())?;
-        let slabs = self.shared.core().driver.slabs().clone();
-        let body = slabs.join(body.len(), body.slices());
+        let body = self.slabs().join(body.len(), body.slices());
+        self.multicast(tag, R::format(), &body, limit.into())
+    }
+
+    /// As [`send`](Self::send), a record without a compiled type.
+    ///
+    /// # Errors
+    /// As [`send`](Self::send).
+    pub fn send_dyn(&self, tag: u32, record: &DynRecord) -> Result<(), TreeError> {
+        self.send_dyn_timeout(tag, record, Deadline::NEVER)
+    }
+
+    /// As [`send_dyn`](Self::send_dyn), but waits no longer than the limit. After it, nothing is sent.
+    ///
+    /// # Errors
+    /// As [`send_timeout`](Self::send_timeout).
+    pub fn send_dyn_timeout(&self, tag: u32, record: &DynRecord, limit: impl Into<Deadline>) -> Result<(), TreeError> {
+        let body = record.to_body()?;
+        check_length(body.len())?;
+        let body = self.slabs().join(body.len(), [&body[..]]);
+        self.multicast(tag, &record.format, &body, limit.into())
+    }
+
+    /// As [`send`](Self::send), the body of a record with its format, such as [`Wave::body`] and [`Wave::format`] of another
+    /// network. The body is checked like input from outside.
+    ///
+    /// # Errors
+    /// As [`send`](Self::send), and [`TreeError::Body`] when the body is not a record of the format.
+    pub fn send_body(&self, tag: u32, format: &Format, body: &[u8]) -> Result<(), TreeError> {
+        self.send_body_timeout(tag, format, body, Deadline::NEVER)
+    }
+
+    /// As [`send_body`](Self::send_body), but waits no longer than the limit. After it, nothing is sent.
+    ///
+    /// # Errors
+    /// As [`send_body`](Self::send_body), and [`TreeError::Behind`] when a member is too far behind until the limit.
+    pub fn send_body_timeout(
+        &self,
+        tag: u32,
+        format: &Format,
+        body: &[u8],
+        limit: impl Into<Deadline>,
+    ) -> Result<(), TreeError> {
+        check_body(format, body)?;
+        let body = self.slabs().join(body.len(), [body]);
+        self.multicast(tag, format, &body, limit.into())
+    }
+
+    /// Where long bodies are put to be sent.
+    fn slabs(&self) -> Slabs {
+        self.shared.core().driver.slabs().clone()
+    }
+
+    /// Sends a body to all members.
+    fn multicast(&self, tag: u32, format: &Format, body: &Bytes, deadline: Deadline) -> Result<(), TreeError> {
         self.shared.wait_for_room(self.id, deadline, |core| {
             if let Some(error) = core.nobody_left(&self.members) {
                 return Some(Err(error));
@@ -98,18 +153,18 @@ impl Stream {
     /// # Errors
     /// When there are not as many records as members, one cannot be encoded, or the network has ended.
     pub fn scatter<R: Record>(&self, tag: u32, records: &[R]) -> Result<(), TreeError> {
-        self.scatter_until(tag, records, None)
+        self.scatter_timeout(tag, records, Deadline::NEVER)
     }
 
-    /// As [`scatter`](Self::scatter), but waits until this time at most: nothing is sent then.
+    /// As [`scatter`](Self::scatter), but waits no longer than the limit. After it, nothing is sent.
     ///
     /// # Errors
-    /// As [`scatter`](Self::scatter), and [`TreeError::Behind`] when a member is too far behind until then.
-    pub fn scatter_until<R: Record>(
+    /// As [`scatter`](Self::scatter), and [`TreeError::Behind`] when a member is too far behind until the limit.
+    pub fn scatter_timeout<R: Record>(
         &self,
         tag: u32,
         records: &[R],
-        deadline: Option<Instant>,
+        limit: impl Into<Deadline>,
     ) -> Result<(), TreeError> {
         let (members, parts) = (self.members.len(), records.len() as u32);
         let format = R::format();
@@ -118,7 +173,7 @@ impl Stream {
             pending.add(record)?;
         }
         let Some((_, bodies)) = pending.take() else { return Err(TreeError::Parts { members, parts }) };
-        self.shared.wait_for_room(self.id, deadline, |core| {
+        self.shared.wait_for_room(self.id, limit.into(), |core| {
             if let Some(error) = core.nobody_left(&self.members) {
                 return Some(Err(error));
             }
@@ -138,11 +193,18 @@ impl Stream {
     /// Waits for the next wave.
     ///
     /// # Errors
-    /// When the deadline passes, the wave cannot be combined, no member is left ([`TreeError::NobodyLeft`]), or the network ends.
-    pub fn recv(&self, deadline: Option<Instant>) -> Result<Wave, TreeError> {
+    /// When the wave cannot be combined, no member is left ([`TreeError::NobodyLeft`]), or the network ends.
+    pub fn recv(&self) -> Result<Wave, TreeError> {
+        self.recv_timeout(Deadline::NEVER)
+    }
+
+    /// As [`recv`](Self::recv), but waits no longer than the limit.
+    ///
+    /// # Errors
+    /// As [`recv`](Self::recv), and [`TreeError::TimedOut`] after the limit.
+    pub fn recv_timeout(&self, limit: impl Into<Deadline>) -> Result<Wave, TreeError> {
         let next = |core: &mut Core| core.take(self.id).or_else(|| core.nobody_left(&self.members).map(Err));
-        let whole = self.shared.wait(deadline, next)?;
-        Ok(Wave { shared: Arc::clone(&self.shared), whole })
+        Ok(Wave::new(&self.shared, self.shared.wait(limit.into(), next)?))
     }
 
     /// The next wave that has come already, if there is one.
@@ -150,11 +212,7 @@ impl Stream {
     /// # Errors
     /// When it cannot be combined, or the network has ended.
     pub fn try_recv(&self) -> Result<Option<Wave>, TreeError> {
-        match self.recv(Some(Instant::now())) {
-            Ok(wave) => Ok(Some(wave)),
-            Err(TreeError::TimedOut) => Ok(None),
-            Err(error) => Err(error),
-        }
+        come(self.recv_timeout(Instant::now()))
     }
 
     /// The waves one after the other, until the network ends or no member is left: that is the last item, an error.
@@ -164,7 +222,7 @@ impl Stream {
             if is_over {
                 return None;
             }
-            let wave = self.recv(None);
+            let wave = self.recv();
             is_over = matches!(wave, Err(TreeError::NobodyLeft { .. }));
             (!matches!(wave, Err(TreeError::Ended))).then_some(wave)
         })
@@ -172,6 +230,15 @@ impl Stream {
 }
 
 impl Wave {
+    pub(super) fn new(shared: &Arc<Shared>, whole: Whole) -> Wave {
+        Wave { shared: Arc::clone(shared), whole }
+    }
+
+    /// The stream that it has come of.
+    pub fn stream(&self) -> StreamId {
+        self.whole.stream
+    }
+
     /// Its number, from 0. Of a stream without waves: the number of the record among those of its member; a process that has
     /// taken a member's place goes on at a multiple of 2⁴⁷, behind all numbers of those before it. What filters made of one record
     /// has one number.
@@ -196,7 +263,7 @@ impl Wave {
 
     /// The format of the record.
     pub fn format(&self) -> Option<Format> {
-        self.shared.core().driver.formats().get(self.whole.format)
+        self.shared.reader.format(self.whole.format)
     }
 
     /// The value in the record, within the usual [`Limits`](banyan_ndr::Limits): for recursive values that are deeper than these
@@ -208,7 +275,15 @@ impl Wave {
     where
         R: Record + for<'a> Read<'a>,
     {
-        self.shared.read(&self.whole)
+        self.shared.reader.read(self.whole.format, &self.whole.body)
+    }
+
+    /// The record without a compiled type, within the usual [`Limits`](banyan_ndr::Limits).
+    ///
+    /// # Errors
+    /// When the bytes are no record of their format.
+    pub fn read_dyn(&self) -> Result<DynRecord, TreeError> {
+        self.shared.reader.read_dyn(self.whole.format, &self.whole.body)
     }
 }
 
@@ -230,6 +305,7 @@ impl fmt::Debug for Stream {
 impl fmt::Debug for Wave {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Wave")
+            .field("stream", &self.whole.stream)
             .field("number", &self.whole.number)
             .field("members", &self.whole.members)
             .finish_non_exhaustive()

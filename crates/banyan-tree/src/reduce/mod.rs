@@ -48,7 +48,8 @@ pub use filter::{Filter, FilterError, Output, PartRun, Place, Recovery};
 pub use limits::ReductionLimits;
 pub use part::Part;
 pub use reduction::Reduction;
-pub use registry::{Filters, REDUCE};
+pub(crate) use registry::registered_filters;
+pub use registry::{Filters, REDUCE, register_filters};
 #[cfg(unix)]
 pub use shared_object::LoadError;
 pub use specification::{Aggregate, Builder, Function, Path, Specification, SpecificationError};

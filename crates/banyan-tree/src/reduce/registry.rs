@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::caught::Caught;
 use super::collect::{COLLECT, Collect};
@@ -29,6 +29,7 @@ pub(super) type Maker = dyn Fn(&[u8]) -> Result<Box<dyn Filter>, FilterError> + 
 /// let error = filters.make("coldest", b"").err().expect("nobody registered it");
 /// assert_eq!(error.to_string(), "there is no filter coldest; this program has collect, hottest, reduce");
 /// ```
+#[derive(Clone)]
 pub struct Filters {
     makers: BTreeMap<String, Arc<Maker>>,
 }
@@ -71,6 +72,32 @@ impl Filters {
     }
 }
 
+/// What [`register_filters`] was given, if it was.
+static REGISTERED: Mutex<Option<Filters>> = Mutex::new(None);
+
+/// Brings the filters of this program, for all networks that it takes part in, as front-end, agent or member.
+///
+/// Call it at the beginning of `main`, before [`become_agent_if_asked`](crate::become_agent_if_asked): agents run the same
+/// program, and never return from there. A second call takes the place of the first, for networks that begin later. A program
+/// that does not call it has [`Filters::default`].
+///
+/// ```no_run
+/// use banyan_tree::reduce::{Filters, REDUCE};
+///
+/// let mut filters = Filters::default();
+/// filters.register("hottest", |_| Filters::default().make(REDUCE, b"max(celsius)"));
+/// banyan_tree::register_filters(filters);
+/// banyan_tree::become_agent_if_asked();
+/// ```
+pub fn register_filters(filters: Filters) {
+    *REGISTERED.lock().unwrap_or_else(PoisonError::into_inner) = Some(filters);
+}
+
+/// The filters of this program.
+pub(crate) fn registered_filters() -> Filters {
+    REGISTERED.lock().unwrap_or_else(PoisonError::into_inner).clone().unwrap_or_default()
+}
+
 /// Those that every program knows, with the default limits.
 impl Default for Filters {
     fn default() -> Filters {
@@ -81,5 +108,21 @@ impl Default for Filters {
 impl fmt::Debug for Filters {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_set().entries(self.makers.keys()).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_registers_closures_once_for_all_its_networks() {
+        let aggregate = String::from("max(temp)");
+        let mut filters = Filters::default();
+        filters.register("hottest", move |_| Filters::default().make(REDUCE, aggregate.as_bytes()));
+        assert!(registered_filters().make("hottest", b"").is_err(), "nobody has registered it yet");
+        register_filters(filters);
+        assert!(registered_filters().make("hottest", b"").is_ok());
+        assert!(registered_filters().make(COLLECT, b"").is_ok());
     }
 }

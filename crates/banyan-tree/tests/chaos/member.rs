@@ -34,8 +34,8 @@ fn serve() -> Result<(), TreeError> {
     // The first wave of each stream that this member is not part of yet.
     let mut next: HashMap<StreamId, u64> = HashMap::new();
     loop {
-        let incoming = back_end.recv(None)?;
-        let Order { wave } = back_end.read(&incoming)?;
+        let incoming = back_end.recv()?;
+        let Order { wave } = incoming.read()?;
         let next = next.entry(incoming.stream).or_default();
         // Whoever was stopped for long hears old requests, whose waves went on without it.
         if wave < *next {

@@ -214,8 +214,8 @@ fn settle(stream: &Stream, expected: &RankSet) {
 
 /// Asks for a wave and receives it; and how far behind the request is that the last of its members answers.
 fn wave(stream: &Stream, number: u64) -> (Wave, u64) {
-    stream.send_until(0, &Order { wave: number }, Some(Instant::now() + LIVENESS)).unwrap();
-    let wave = match stream.recv(Some(Instant::now() + LIVENESS)) {
+    stream.send_timeout(0, &Order { wave: number }, Instant::now() + LIVENESS).unwrap();
+    let wave = match stream.recv_timeout(Instant::now() + LIVENESS) {
         Ok(wave) => wave,
         Err(error) => panic!("wave {number} has not come within {} s: {error}", LIVENESS.as_secs()),
     };
@@ -231,7 +231,7 @@ fn wave(stream: &Stream, number: u64) -> (Wave, u64) {
 fn processes_of(network: &Network) -> BTreeMap<u32, Pid> {
     let stream = network.open(&network.everyone(), StreamOptions::collect()).unwrap();
     stream.send(0, &Order { wave: 0 }).unwrap();
-    let wave = stream.recv(Some(Instant::now() + LIVENESS)).unwrap();
+    let wave = stream.recv_timeout(Instant::now() + LIVENESS).unwrap();
     let all = Collected::read(&wave.format().unwrap(), wave.body(), &Limits::default()).unwrap();
     let process = |one: &Collected| {
         let process = RecordView::new(&one.format, &one.body).unwrap().value::<u32>("process").unwrap();

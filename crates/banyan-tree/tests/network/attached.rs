@@ -35,7 +35,7 @@ pub(crate) fn attach(network: &Network) -> (Child, u32) {
 /// Waits for a report about members.
 fn members_of(network: &Network, wanted: impl Fn(Report) -> Option<RankSet>) -> RankSet {
     loop {
-        if let Some(members) = wanted(network.next_event(deadline()).expect("it is told")) {
+        if let Some(members) = wanted(network.recv_event_timeout(deadline()).expect("it is told")) {
             return members;
         }
     }
@@ -85,7 +85,7 @@ pub(crate) fn members_that_attach_are_in_waves_from_then_on() {
 /// What members answer to a text, by rank, wherever their answers met on the way.
 fn echo(stream: &Stream, text: &str) -> Vec<String> {
     stream.send(ECHO, &Text { text: text.into() }).unwrap();
-    let wave = stream.recv(deadline()).unwrap();
+    let wave = stream.recv_timeout(deadline()).unwrap();
     let text = wave.read::<Text>().unwrap().text.replace("up(", "").replace(')', "");
     text.split(',').map(str::to_owned).collect()
 }
@@ -113,7 +113,7 @@ pub(crate) fn a_member_that_attaches_while_waves_flow_is_in_all_from_some_wave_o
     // Waves are numbered as the stream goes on, whatever members call them.
     order(&stream, 0, 500, 1);
     let next = || {
-        let wave = stream.recv(deadline()).unwrap();
+        let wave = stream.recv_timeout(deadline()).unwrap();
         assert_eq!(wave.read::<Ones>().unwrap().ones, wave.members().len());
         wave.members().len()
     };
@@ -141,7 +141,7 @@ pub(crate) fn a_member_may_attach_as_long_as_the_network_lasts() {
     (0..100).for_each(|number| assert_eq!(expect_wave(&stream, number).members().len(), 1));
     // Whoever waits for a while waits no longer.
     let other = with_limit(Some(Duration::from_secs(1)));
-    while !matches!(other.session().next_event(deadline()).unwrap(), Event::Problem(_)) {}
+    while !matches!(other.session().recv_event_timeout(deadline()).unwrap(), Event::Problem(_)) {}
     let (late, _) = attach(&network);
     order(&stream, 100, 100, 0);
     (100..200).for_each(|number| assert_eq!(expect_wave(&stream, number).members().len(), 2));

@@ -43,12 +43,12 @@ impl Setting {
         for attempt in 0..ATTEMPTS {
             let first = 2 * attempt;
             self.full.send(SEND, &Order { first, waves: 2, pause: self.other.id().0 }).unwrap();
-            if self.other.recv(Some(Instant::now() + LONG)).is_ok() {
+            if self.other.recv_timeout(Instant::now() + LONG).is_ok() {
                 return first;
             }
             (first..first + 2).for_each(|number| _ = expect_wave(&self.full, number));
             // The answer, late.
-            self.other.recv(deadline()).unwrap();
+            self.other.recv_timeout(deadline()).unwrap();
         }
         panic!("a member whose window is full does not receive");
     }
@@ -57,7 +57,7 @@ impl Setting {
 /// Has the member send from this record on until there is no room for one, with deadlines; which one that is.
 fn send_until_full(setting: &Setting, kind: u64, first: u64) -> u64 {
     setting.full.send(SEND, &Order { first, waves: kind, pause: setting.other.id().0 }).unwrap();
-    let next = setting.other.recv(deadline()).unwrap().read::<Sums>().unwrap().value as u64;
+    let next = setting.other.recv_timeout(deadline()).unwrap().read::<Sums>().unwrap().value as u64;
     assert!(next > first, "the record that found no room before is not sent: {next}");
     next
 }
@@ -85,7 +85,7 @@ pub(crate) fn a_record_of_an_interval_that_is_not_sent_before_the_deadline_is_no
     let stream = StreamOptions::reduce("sum(ones)").synchronised("interval time 1".parse().unwrap());
     let setting = Setting::with("impatient", stream);
     let expect_interval = |number: u64| {
-        let wave = setting.full.recv(deadline()).unwrap();
+        let wave = setting.full.recv_timeout(deadline()).unwrap();
         assert_eq!((wave.number(), wave.read::<Ones>().unwrap().ones), (number, 1));
     };
     let (mut taken, mut next) = (0, 0);
@@ -120,7 +120,7 @@ pub(crate) fn a_member_with_a_full_window_ends_in_time() {
     setting.fill();
     setting.other.send(END, &Order { first: 0, waves: 0, pause: 0 }).unwrap();
     setting.network.flush().unwrap();
-    let outcome = setting.network.session().wait(Some(Instant::now() + LONG)).expect("the member ends");
+    let outcome = setting.network.session().wait_timeout(Instant::now() + LONG).expect("the member ends");
     assert_eq!(outcome.exit_status(), 0);
 }
 
@@ -132,7 +132,7 @@ pub(crate) fn a_member_that_leaves_loses_nothing_that_it_has_sent() {
     // Longer than one waits that is only dropped.
     compute(Duration::from_millis(1_500));
     (first..first + 2).for_each(|number| _ = expect_wave(&setting.full, number));
-    let outcome = setting.network.session().wait(deadline()).expect("the member ends");
+    let outcome = setting.network.session().wait_timeout(deadline()).expect("the member ends");
     assert_eq!(outcome.exit_status(), 0);
 }
 
@@ -141,6 +141,6 @@ pub(crate) fn a_member_that_cannot_leave_in_time_is_told() {
     setting.fill();
     setting.other.send(END, &Order { first: 0, waves: 0, pause: 0 }).unwrap();
     setting.network.flush().unwrap();
-    let outcome = setting.network.session().wait(deadline()).expect("the member ends");
+    let outcome = setting.network.session().wait_timeout(deadline()).expect("the member ends");
     assert_ne!(outcome.exit_status(), 0);
 }

@@ -1,19 +1,17 @@
 //! Filters of one's own: upwards and downwards, others at each level.
 
-use std::time::Instant;
-
 use banyan_tree::{Direction, Network, NodeId, PASS, Report, StreamOptions, TreeError, WaveNumber, Where};
 
 use crate::setup::{ECHO, Text, deadline, network, order};
 
 /// What came of a wave of texts.
 fn next(stream: &banyan_tree::Stream) -> String {
-    stream.recv(deadline()).unwrap().read::<Text>().unwrap().text
+    stream.recv_timeout(deadline()).unwrap().read::<Text>().unwrap().text
 }
 
 /// What has happened so far, but for who has joined.
 fn told(network: &Network) -> Vec<Report> {
-    let told = std::iter::from_fn(|| network.next_event(Some(Instant::now())));
+    let told = std::iter::from_fn(|| network.try_recv_event().ok().flatten());
     told.filter(|report| !matches!(report, Report::Joined(_) | Report::AgentJoined(_))).collect()
 }
 
@@ -106,7 +104,7 @@ pub(crate) fn a_filter_that_panics_at_an_agent_is_told_and_the_wave_goes_on_in_p
         [("go", "1(4:go,5:go,6:go,7:go)"), ("panic", ",4:go,5:panic,6:go,7:go,"), ("go", ",1(4:go,5")]
     {
         stream.scatter(ECHO, &texts(16, 5, word)).unwrap();
-        let wave = stream.recv(deadline()).unwrap();
+        let wave = stream.recv_timeout(deadline()).unwrap();
         let came = wave.read::<Text>().unwrap().text;
         assert!(wave.members().len() == 16 && came.contains(expected), "{wave:?}: {came}");
     }
@@ -122,7 +120,7 @@ pub(crate) fn a_filter_that_panics_at_the_front_end_or_at_a_member_fails_once() 
     let options = StreamOptions::filter("trace", "up").up_at(Where::Root, "brittle", "");
     let stream = network.open(&network.everyone(), options).unwrap();
     stream.scatter(ECHO, &texts(4, 1, "panic")).unwrap();
-    let error = stream.recv(deadline()).unwrap_err();
+    let error = stream.recv_timeout(deadline()).unwrap_err();
     assert!(matches!(&error, TreeError::Uncombined { cause, .. } if cause.contains("1:panic")), "{error}");
     stream.scatter(ECHO, &texts(4, 1, "go")).unwrap();
     assert_eq!(next(&stream), "1(up(0:go,1:go),up(2:go,3:go))");
@@ -162,7 +160,7 @@ pub(crate) fn a_filter_that_ends_its_agent_ends_none_of_its_members() {
         let stream = network.open(&network.everyone(), options).unwrap();
         for word in [word, "go"] {
             stream.scatter(ECHO, &texts(16, 5, word)).unwrap();
-            let wave = stream.recv(deadline()).unwrap();
+            let wave = stream.recv_timeout(deadline()).unwrap();
             assert_eq!(wave.members().len(), 16, "{wave:?}");
         }
         let told = told(&network);

@@ -6,7 +6,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use banyan_boot::{ProcessDistribution, RankSet};
 use banyan_link::{Frame, Kind};
@@ -70,8 +70,8 @@ fn serve(behaviour: &Behaviour) -> Result<(), TreeError> {
     let mut back_end = BackEnd::join()?;
     let mut is_honest = back_end.rank() != RANK;
     loop {
-        let incoming = back_end.recv(None)?;
-        let Order { first, waves, .. } = back_end.read(&incoming)?;
+        let incoming = back_end.recv()?;
+        let Order { first, waves, .. } = incoming.read()?;
         if !std::mem::replace(&mut is_honest, true) {
             let speech = (behaviour.speak)(Hostile { rank: RANK, node: NODE, stream: incoming.stream });
             for message in speech.messages {
@@ -97,7 +97,7 @@ pub(crate) fn a_hostile_member_is_named_and_no_wave_is_wrong() {
             expect_waves(&stream);
         } else {
             let members = if (behaviour.options)().synchronisation.has_waves() { 8 } else { 1 };
-            assert_eq!(stream.recv(deadline()).unwrap().members().len(), members, "{}", behaviour.name);
+            assert_eq!(stream.recv_timeout(deadline()).unwrap().members().len(), members, "{}", behaviour.name);
         }
         expect_bounded(behaviour.name);
     }
@@ -157,8 +157,8 @@ pub(crate) fn run_misuse(name: &str) -> ExitCode {
     let mut back_end = BackEnd::join().unwrap();
     let mut is_honest = back_end.rank() != RANK;
     loop {
-        let Ok(incoming) = back_end.recv(None) else { return ExitCode::SUCCESS };
-        let Ok(Order { first, waves, .. }) = back_end.read(&incoming) else { return ExitCode::FAILURE };
+        let Ok(incoming) = back_end.recv() else { return ExitCode::SUCCESS };
+        let Ok(Order { first, waves, .. }) = incoming.read() else { return ExitCode::FAILURE };
         if !std::mem::replace(&mut is_honest, true) {
             (misuse.commit)(&mut back_end, incoming.stream);
         }
@@ -262,13 +262,13 @@ pub(crate) fn a_member_that_misuses_its_link_is_named_or_lost_and_no_wave_is_wro
             }
             Outcome::Lost => {
                 for number in 0..WAVES {
-                    let wave = stream.recv(deadline()).unwrap();
+                    let wave = stream.recv_timeout(deadline()).unwrap();
                     assert_eq!(wave.members().to_string(), "0-2,4-7", "{}", misuse.name);
                     let CountAndMax { count, max, who } = wave.read().unwrap();
                     assert_eq!((count, max, who), (7, value(7, number), 7), "{wave:?}");
                 }
                 let is_lost = |report: &Report| matches!(report, Report::Lost(lost) if lost.only() == Some(RANK));
-                let lost = || std::iter::from_fn(|| network.next_event(Some(Instant::now()))).find(is_lost);
+                let lost = || std::iter::from_fn(|| network.try_recv_event().ok().flatten()).find(is_lost);
                 wait_until("the member is lost", deadline().unwrap(), lost);
             }
         }
@@ -280,7 +280,7 @@ fn expect_named(network: &Network, name: &str, cause: &str) {
     let is_named = |report: &Report| matches!(report, Report::Violation { rank: Some(RANK), cause: told, .. } if told.contains(cause));
     let mut reports: Vec<Report> = Vec::new();
     while !reports.iter().any(is_named) {
-        let Some(report) = network.next_event(deadline()) else { panic!("{name}, not named: {reports:#?}") };
+        let Ok(report) = network.recv_event_timeout(deadline()) else { panic!("{name}, not named: {reports:#?}") };
         reports.push(report);
     }
 }
@@ -288,7 +288,7 @@ fn expect_named(network: &Network, name: &str, cause: &str) {
 /// Every wave is of all eight, the hostile one's own records included, and of nothing else.
 fn expect_waves(stream: &Stream) {
     for number in 0..WAVES {
-        let wave = stream.recv(deadline()).unwrap();
+        let wave = stream.recv_timeout(deadline()).unwrap();
         assert_eq!((wave.number(), wave.members().len()), (number, 8));
         let CountAndMax { count, max, who } = wave.read().unwrap();
         assert_eq!((count, max, who), (8, value(7, number), 7), "{wave:?}");
@@ -305,7 +305,7 @@ pub(crate) fn run_with_formats(count: &str, hostile: &str) -> ExitCode {
 
 fn serve_formats(count: usize, hostile: RankSet) -> Result<(), TreeError> {
     let mut back_end = BackEnd::join()?;
-    let incoming = back_end.recv(None)?;
+    let incoming = back_end.recv()?;
     let (rank, stream) = (back_end.rank(), incoming.stream);
     let mut body = value(rank, 0).to_ne_bytes().to_vec();
     body.extend([1, 0, 0, 0, 0, 0, 0, 0]);
@@ -322,7 +322,7 @@ fn serve_formats(count: usize, hostile: RankSet) -> Result<(), TreeError> {
         back_end.send(stream, &Value { value: value(rank, wave), ones: 1 })?;
     }
     loop {
-        back_end.recv(None)?;
+        back_end.recv()?;
     }
 }
 
@@ -349,7 +349,7 @@ pub(crate) fn many_formats_of_several_members_pass_their_agents() {
 
 /// Both agents are where they were.
 fn expect_agents(network: &Network) {
-    let reports: Vec<Report> = std::iter::from_fn(|| network.next_event(Some(Instant::now()))).collect();
+    let reports: Vec<Report> = std::iter::from_fn(|| network.try_recv_event().ok().flatten()).collect();
     let is_agents = |report: &Report| matches!(report, Report::AgentLost(_) | Report::Adrift(NodeId(1 | 2)));
     assert!(!reports.iter().any(is_agents), "{reports:?}");
 }

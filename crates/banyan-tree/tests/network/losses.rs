@@ -82,7 +82,7 @@ pub(crate) fn a_killed_keeper_takes_nobody_with_it() {
     for number in 1..101 {
         assert_eq!(expect_wave(&stream, number).members().len(), 8, "wave {number}");
     }
-    while let Some(report) = network.next_event(Some(Instant::now())) {
+    while let Ok(Some(report)) = network.try_recv_event() {
         assert!(matches!(report, Report::Joined(_) | Report::AgentJoined(_)), "{report:?}");
     }
     finish(network, stream);
@@ -90,7 +90,7 @@ pub(crate) fn a_killed_keeper_takes_nobody_with_it() {
 
 fn wait_for_problem(session: &Session) -> String {
     loop {
-        if let SessionEvent::Problem(problem) = session.next_event(deadline()).expect("a problem is told") {
+        if let SessionEvent::Problem(problem) = session.recv_event_timeout(deadline()).expect("a problem is told") {
             return problem.to_string();
         }
     }
@@ -155,7 +155,7 @@ pub(crate) fn what_a_filter_knew_at_a_killed_agent_is_told_to_be_lost() {
     kill(workers()[0]);
     let (mut adrift, mut lost) = (None, Vec::new());
     while lost.len() < 2 {
-        match network.next_event(deadline()).expect("the loss is told") {
+        match network.recv_event_timeout(deadline()).expect("the loss is told") {
             // The first of them; then come those below it.
             Report::Adrift(node) => _ = adrift.get_or_insert(node),
             Report::StateLost { stream, node, direction, filter } => {
@@ -248,7 +248,7 @@ pub(crate) fn members_that_leave_a_stopped_agent_are_not_taken_for_dead() {
     for number in 1..101 {
         assert_eq!(expect_wave(&stream, number).members().len(), 4, "wave {number}");
     }
-    while let Some(report) = network.next_event(Some(Instant::now())) {
+    while let Ok(Some(report)) = network.try_recv_event() {
         assert!(!matches!(report, Report::Lost(_)), "{report:?}");
     }
     finish(network, stream);
@@ -282,7 +282,7 @@ pub(crate) fn a_member_that_died_while_an_agent_was_stopped_is_not_waited_for_wh
 
 /// Waits until the network tells this.
 fn wait_for(network: &Network, mut is_told: impl FnMut(&Report) -> bool) {
-    while !is_told(&network.next_event(deadline()).expect("it is told in time")) {}
+    while !is_told(&network.recv_event_timeout(deadline()).expect("it is told in time")) {}
 }
 
 pub(crate) fn agents_of_256_members_stopped_and_continued_during_pipelined_waves_lose_none() {
@@ -319,7 +319,7 @@ pub(crate) fn when_all_members_are_lost_nobody_waits_for_them() {
     assert!(matches!(&opened, Err(TreeError::NobodyLeft { members }) if members.to_string() == "0-3"), "{opened:?}");
     // Someone is expected now.
     let _invitation = network.invitation(1).unwrap();
-    assert!(matches!(stream.recv(Some(Instant::now())), Err(TreeError::TimedOut)));
+    assert!(matches!(stream.recv_timeout(Instant::now()), Err(TreeError::TimedOut)));
 }
 
 pub(crate) fn a_killed_member_is_missing_in_later_waves() {
@@ -330,7 +330,7 @@ pub(crate) fn a_killed_member_is_missing_in_later_waves() {
     let member = others().into_iter().find(|pid| words(*pid).get(1).is_some_and(|word| word == "member")).unwrap();
     kill_process(member, Signal::KILL).unwrap();
     let lost = loop {
-        if let Report::Lost(lost) = network.next_event(deadline()).expect("the loss is told") {
+        if let Report::Lost(lost) = network.recv_event_timeout(deadline()).expect("the loss is told") {
             break lost;
         }
     };
@@ -429,7 +429,7 @@ pub(crate) fn a_member_that_comes_back_when_another_has_its_place_is_sent_away()
 /// Waits for a report that says something of members.
 fn event(network: &Network, wanted: impl Fn(Report) -> Option<RankSet>) -> RankSet {
     loop {
-        if let Some(members) = wanted(network.next_event(deadline()).expect("it is told")) {
+        if let Some(members) = wanted(network.recv_event_timeout(deadline()).expect("it is told")) {
             return members;
         }
     }
@@ -437,7 +437,7 @@ fn event(network: &Network, wanted: impl Fn(Report) -> Option<RankSet>) -> RankS
 
 pub(crate) fn members_that_join_are_one_report() {
     let network = network("2x8", "serve");
-    let told = std::iter::from_fn(|| network.next_event(Some(Instant::now())));
+    let told = std::iter::from_fn(|| network.try_recv_event().ok().flatten());
     let told: Vec<String> = told.map(|report| report.to_string()).filter(|told| told.contains("member")).collect();
     assert_eq!(told, ["members 0-15 joined"]);
     assert_eq!(network.everyone().to_string(), "0-15");
@@ -447,7 +447,7 @@ pub(crate) fn agents_are_told_to_join_and_to_be_lost() {
     let network = network("2x2", "serve");
     let mut agents = Vec::new();
     while agents.len() < 2 {
-        match network.next_event(deadline()).expect("both are told") {
+        match network.recv_event_timeout(deadline()).expect("both are told") {
             Report::AgentJoined(agent) => agents.push(agent.0),
             report => assert!(matches!(report, Report::Joined(_)), "{report:?}"),
         }
@@ -456,7 +456,7 @@ pub(crate) fn agents_are_told_to_join_and_to_be_lost() {
     assert_eq!(agents, [1, 2]);
     kill(workers()[0]);
     let lost = loop {
-        if let Report::AgentLost(agent) = network.next_event(deadline()).expect("the loss is told") {
+        if let Report::AgentLost(agent) = network.recv_event_timeout(deadline()).expect("the loss is told") {
             break agent.0;
         }
     };
@@ -480,7 +480,7 @@ pub(crate) fn a_scatter_reaches_those_who_are_left() {
     members.into_iter().for_each(kill);
     let mut lost = 0;
     while lost < 2 {
-        if let Report::Lost(ranks) = network.next_event(deadline()).expect("the losses are told") {
+        if let Report::Lost(ranks) = network.recv_event_timeout(deadline()).expect("the losses are told") {
             lost += ranks.len();
         }
     }

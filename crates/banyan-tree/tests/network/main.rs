@@ -33,7 +33,8 @@ mod wide;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    banyan_tree::become_agent_if_asked_with(known_filters::known_filters);
+    banyan_tree::register_filters(known_filters::known_filters());
+    banyan_tree::become_agent_if_asked();
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words[..] {
@@ -52,6 +53,8 @@ const TESTS: &[harness::Test] = tests![
     streams::a_tree_of_three_levels_gives_what_a_flat_one_gives,
     streams::ten_thousand_waves_come_in_order_and_are_the_sums_of_their_members,
     streams::streams_have_their_own_members_and_order,
+    streams::the_next_wave_of_any_stream_says_of_which_it_is,
+    streams::records_without_compiled_types_are_sent_and_read_at_both_ends,
     streams::arrays_of_a_megabyte_are_summed_element_by_element,
     streams::members_that_send_other_formats_are_reduced_alike,
     streams::members_that_lack_a_field_are_in_the_waves_of_others,

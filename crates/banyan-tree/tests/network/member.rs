@@ -11,7 +11,6 @@ use banyan_boot::Member;
 use banyan_ndr::Record;
 use banyan_tree::{BackEnd, Incoming, Report, StreamId, TreeError, WaveNumber};
 
-use crate::known_filters::known_filters;
 use crate::setup::{ECHO, END, Order, SEND, Text, Value, compute, value};
 
 /// The same record as the others send, of another machine's making: other types in another order.
@@ -80,7 +79,7 @@ pub(crate) fn run(behaviour: &str) -> ExitCode {
     }
     if behaviour == "join-in-time" {
         let begun = Instant::now();
-        let joined = BackEnd::join_until(Some(begun + Duration::from_millis(300)));
+        let joined = BackEnd::join_timeout(begun + Duration::from_millis(300));
         return ExitCode::from(if joined.is_err() && begun.elapsed() < Duration::from_secs(5) { 9 } else { 1 });
     }
     match serve(behaviour) {
@@ -97,9 +96,9 @@ fn serve(behaviour: &str) -> Result<(), TreeError> {
         let member = Member::join()?;
         assert!(member.note().is_empty(), "the secret of the network is for agents");
     }
-    let mut back_end = BackEnd::join_with(known_filters())?;
+    let mut back_end = BackEnd::join()?;
     loop {
-        let incoming = match back_end.recv(None) {
+        let incoming = match back_end.recv() {
             Err(TreeError::Unfiltered { stream, cause, .. }) => {
                 let text = format!("{}:failed: {cause}", back_end.rank());
                 back_end.send(stream, &Text { text })?;
@@ -108,17 +107,29 @@ fn serve(behaviour: &str) -> Result<(), TreeError> {
             incoming => incoming?,
         };
         match incoming.tag {
+            ECHO if behaviour == "dynamic" => {
+                let record = incoming.read_dyn()?;
+                let body = record.to_body().expect("it was read");
+                let hostile = back_end.send_body(incoming.stream, &record.format, &vec![0xff; body.len()]);
+                assert!(matches!(hostile, Err(TreeError::Body(_))), "{hostile:?}");
+                if back_end.rank() == 0 {
+                    back_end.send_dyn(incoming.stream, &record)?;
+                } else {
+                    back_end.send_body(incoming.stream, &record.format, &body)?;
+                }
+            }
             ECHO => {
-                let Text { text } = back_end.read(&incoming)?;
-                let missed = std::iter::from_fn(|| back_end.next_event()).find_map(|event| match event {
-                    Report::Skipped { packets, .. } => Some(format!(" after {packets} that are gone")),
-                    _ => None,
-                });
+                let Text { text } = incoming.read()?;
+                let missed =
+                    std::iter::from_fn(|| back_end.try_recv_event().ok().flatten()).find_map(|event| match event {
+                        Report::Skipped { packets, .. } => Some(format!(" after {packets} that are gone")),
+                        _ => None,
+                    });
                 let text = format!("{}:{text}{}", back_end.rank(), missed.unwrap_or_default());
                 back_end.send(incoming.stream, &Text { text })?;
             }
-            END if behaviour == "leave" => return back_end.leave(None),
-            END if behaviour == "leave-at-once" => return back_end.leave(Some(Instant::now())),
+            END if behaviour == "leave" => return back_end.leave(),
+            END if behaviour == "leave-at-once" => return back_end.leave_timeout(Instant::now()),
             END => return Ok(()),
             SEND if matches!(behaviour, "fill-window" | "leave" | "leave-at-once") => {
                 fill_window(&mut back_end, &incoming)?
@@ -132,7 +143,7 @@ fn serve(behaviour: &str) -> Result<(), TreeError> {
                     MEDDLING.call_once(meddle);
                 }
                 if behaviour == "scribble" && back_end.rank() == 2 {
-                    let order: Order = back_end.read(&incoming)?;
+                    let order: Order = incoming.read()?;
                     (0..order.first).try_for_each(|wave| scribble(value(2, wave)))?;
                 }
                 send(&mut back_end, &incoming, behaviour)?;
@@ -183,7 +194,7 @@ fn scribble(sent: i64) -> io::Result<()> {
 }
 
 fn send(back_end: &mut BackEnd, incoming: &Incoming, behaviour: &str) -> Result<(), TreeError> {
-    let order: Order = back_end.read(incoming)?;
+    let order: Order = incoming.read()?;
     let rank = back_end.rank();
     for wave in order.first..order.first + order.waves {
         let value = value(rank, wave);
@@ -228,13 +239,16 @@ fn send(back_end: &mut BackEnd, incoming: &Incoming, behaviour: &str) -> Result<
 
 /// Sends what belongs to each wave, by the number of the last one.
 fn send_numbered(back_end: &mut BackEnd, incoming: &Incoming) -> Result<(), TreeError> {
-    let order: Order = back_end.read(incoming)?;
+    let order: Order = incoming.read()?;
     let (rank, mut next) = (back_end.rank(), order.first);
     for _ in 0..order.waves {
         let WaveNumber(wave) = back_end.send(incoming.stream, &Value { value: value(rank, next), ones: 1 })?;
         if wave > next {
             let is_told = |event| matches!(event, Report::WavesMissed { next, .. } if next.0 <= wave);
-            assert!(std::iter::from_fn(|| back_end.next_event()).any(is_told), "{wave} is later than {next}");
+            assert!(
+                std::iter::from_fn(|| back_end.try_recv_event().ok().flatten()).any(is_told),
+                "{wave} is later than {next}"
+            );
         }
         next = wave + 1;
         back_end.flush()?;
@@ -245,7 +259,7 @@ fn send_numbered(back_end: &mut BackEnd, incoming: &Incoming) -> Result<(), Tree
 
 /// Sends at a steady pace, and nothing but that; member 0 sleeps for a second once, and is as steady from then on.
 fn keep_pace(back_end: &mut BackEnd, incoming: &Incoming) -> Result<(), TreeError> {
-    let order: Order = back_end.read(incoming)?;
+    let order: Order = incoming.read()?;
     let (rank, mut due) = (back_end.rank(), Instant::now());
     for wave in order.first..order.first + order.waves {
         back_end.send(incoming.stream, &Value { value: value(rank, wave), ones: 1 })?;
@@ -261,13 +275,13 @@ fn keep_pace(back_end: &mut BackEnd, incoming: &Incoming) -> Result<(), TreeErro
 /// Sends records, or records of times, until there is no room for one; says on another stream, whose number is in the order,
 /// which one that is.
 fn send_impatiently(back_end: &mut BackEnd, incoming: &Incoming) -> Result<(), TreeError> {
-    let order: Order = back_end.read(incoming)?;
+    let order: Order = incoming.read()?;
     let soon = || Some(Instant::now() + Duration::from_millis(100));
     let (rank, mut next) = (back_end.rank(), order.first);
     loop {
         let sent = match order.waves {
-            0 => back_end.send_until(incoming.stream, &Value { value: value(rank, next), ones: 1 }, soon()),
-            _ => back_end.send_until(incoming.stream, &Timed { time: next as f64, ones: 1 }, soon()),
+            0 => back_end.send_timeout(incoming.stream, &Value { value: value(rank, next), ones: 1 }, soon()),
+            _ => back_end.send_timeout(incoming.stream, &Timed { time: next as f64, ones: 1 }, soon()),
         };
         match sent {
             Ok(WaveNumber(wave)) => assert_eq!(wave, next),
@@ -280,7 +294,7 @@ fn send_impatiently(back_end: &mut BackEnd, incoming: &Incoming) -> Result<(), T
         next += 1;
         assert!(next < order.first + 10_000, "there is always room");
     }
-    let flushed = back_end.flush_until(soon());
+    let flushed = back_end.flush_timeout(soon());
     assert!(matches!(flushed, Err(TreeError::FrontEndBehind { .. })), "{flushed:?}");
     back_end.send(StreamId(order.pause), &Value { value: next as i64, ones: 1 })?;
     Ok(())
@@ -289,12 +303,12 @@ fn send_impatiently(back_end: &mut BackEnd, incoming: &Incoming) -> Result<(), T
 /// Says on another stream, whose number is in the order, that it is about to answer. Answers twice when the stream has been
 /// closed, and says how many records were dropped.
 fn send_too_late(back_end: &mut BackEnd, incoming: &Incoming) -> Result<(), TreeError> {
-    let order: Order = back_end.read(incoming)?;
+    let order: Order = incoming.read()?;
     let soon = || Some(Instant::now() + Duration::from_millis(20));
     back_end.send(StreamId(order.pause), &Value { value: 0, ones: 1 })?;
     let begun = Instant::now();
     while back_end.counters(incoming.stream).is_some() {
-        let waited = back_end.recv(soon());
+        let waited = back_end.recv_timeout(soon());
         assert!(matches!(waited, Err(TreeError::TimedOut)) && begun.elapsed() < Duration::from_secs(30), "{waited:?}");
     }
     for _ in 0..2 {
@@ -311,15 +325,17 @@ fn send_too_late(back_end: &mut BackEnd, incoming: &Incoming) -> Result<(), Tree
 /// Has one record under way and one that is held back, then receives what nobody has sent, and says so on another
 /// stream, whose number is in the order.
 fn fill_window(back_end: &mut BackEnd, incoming: &Incoming) -> Result<(), TreeError> {
-    let order: Order = back_end.read(incoming)?;
+    let order: Order = incoming.read()?;
     let rank = back_end.rank();
     for wave in [order.first, order.first + 1] {
         back_end.send(incoming.stream, &Value { value: value(rank, wave), ones: 1 })?;
     }
     // So long that an alarm ends it.
-    let received = back_end.recv(Some(Instant::now() + Duration::from_millis(250)));
+    let received = back_end.recv_timeout(Instant::now() + Duration::from_millis(250));
     assert!(matches!(received, Err(TreeError::TimedOut)), "{received:?}");
     assert!(back_end.try_recv()?.is_none());
+    assert!(matches!(back_end.recv_event_timeout(Duration::from_millis(1)), Err(TreeError::TimedOut)));
+    assert!(back_end.try_recv_event()?.is_none());
     let counters = back_end.counters(incoming.stream).expect("it is open");
     assert!(counters.kept_bytes > 0 && counters.traffic.stalls > 0, "{counters:?}");
     back_end.send(StreamId(order.pause), &Value { value: 0, ones: 1 })?;

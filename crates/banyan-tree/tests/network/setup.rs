@@ -69,7 +69,7 @@ pub(crate) fn deadline() -> Option<Instant> {
 
 /// Says that nobody has lost its parent so far.
 pub(crate) fn assert_settled(network: &Network) {
-    while let Some(report) = network.next_event(Some(Instant::now())) {
+    while let Ok(Some(report)) = network.try_recv_event() {
         assert!(matches!(report, Report::Joined(_) | Report::AgentJoined(_)), "{report:?}");
     }
 }
@@ -100,13 +100,7 @@ pub(crate) fn options(topology: &str) -> NetworkOptions {
         ..SessionOptions::default()
     };
     let topology = Some(topology.parse().unwrap());
-    NetworkOptions {
-        topology,
-        session,
-        filters: crate::known_filters::known_filters,
-        only_tcp: is_only_tcp(),
-        ..NetworkOptions::default()
-    }
+    NetworkOptions { topology, session, only_tcp: is_only_tcp(), ..NetworkOptions::default() }
 }
 
 /// A network of this program's agents and members.
@@ -129,7 +123,7 @@ pub(crate) fn expect_wave(stream: &Stream, number: u64) -> Wave {
 /// The next wave, which must be this one; and by how many waves all those together are behind who are in it. Whoever was given up
 /// and is back goes on with the wave that is due, whatever it has made its next record for.
 pub(crate) fn take_wave(stream: &Stream, number: u64) -> (Wave, i64) {
-    let wave = stream.recv(deadline()).unwrap();
+    let wave = stream.recv_timeout(deadline()).unwrap();
     assert_eq!(wave.number(), number);
     let sums: Sums = wave.read().unwrap();
     assert_eq!(sums.ones, wave.members().len(), "{wave:?}");

@@ -21,7 +21,7 @@ fn expected(members: u32, records: u64) -> BTreeMap<u32, Vec<(u64, i64, u32)>> {
 
 fn take(stream: &Stream, come: &mut BTreeMap<u32, Vec<(u64, i64, u32)>>, count: usize) {
     for _ in 0..count {
-        let wave = stream.recv(deadline()).unwrap();
+        let wave = stream.recv_timeout(deadline()).unwrap();
         let Value { value, ones } = wave.read().unwrap();
         come.entry(wave.members().only().unwrap()).or_default().push((wave.number(), value, ones));
     }
@@ -91,7 +91,7 @@ pub(crate) fn a_record_that_a_filter_fails_in_goes_on_unfiltered_and_is_told() {
     assert_eq!(come, expected, "the front-end made of those what agents could not");
     assert_conserved(&stream, 4, 100);
     let until = Some(std::time::Instant::now() + Duration::from_secs(10));
-    let told = std::iter::from_fn(|| network.next_event(until)).find_map(|report| match report {
+    let told = std::iter::from_fn(|| network.recv_event_timeout(until).ok()).find_map(|report| match report {
         Report::Uncombined { cause, .. } => Some(cause),
         _ => None,
     });

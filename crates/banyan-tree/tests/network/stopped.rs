@@ -18,7 +18,7 @@ use crate::unanswered::members;
 fn told(network: &Network, count: u64, of: impl Fn(Report) -> Option<RankSet>) -> RankSet {
     let mut found = RankSet::new();
     while found.len() < count {
-        let report = network.next_event(deadline()).expect("it is told");
+        let report = network.recv_event_timeout(deadline()).expect("it is told");
         found = of(report).map_or(found.clone(), |members| found.union(&members));
     }
     found
@@ -122,7 +122,7 @@ pub(crate) fn a_member_that_was_stopped_knows_by_the_number_which_wave_its_recor
     // What it had made before it knew of that is in the first of them, or in none.
     let behind: Vec<i64> = numbers.by_ref().take(100).map(|number| take_wave(&stream, number).1).collect();
     let mut returns = 0;
-    while let Some(report) = network.next_event(Some(Instant::now())) {
+    while let Ok(Some(report)) = network.try_recv_event() {
         returns += usize::from(joined(report).is_some());
     }
     assert!(behind.iter().filter(|behind| **behind != 0).count() <= returns, "{behind:?} after {returns} returns");

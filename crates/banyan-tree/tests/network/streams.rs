@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use banyan_boot::{ProcessDistribution, RankSet};
-use banyan_ndr::Record;
+use banyan_ndr::{DynRecord, Limits, Record};
+use banyan_tree::reduce::Collected;
 use banyan_tree::{Network, NetworkOptions, Report, Stream, StreamOptions, TreeError};
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -28,7 +29,7 @@ pub(crate) fn the_maximum_of_all_members_comes_with_whose_it_is() {
     let network = network("2x4", "serve");
     let stream = network.open(&network.everyone(), "max(value)").unwrap();
     order(&stream, 0, 1, 0);
-    let wave = stream.recv(deadline()).unwrap();
+    let wave = stream.recv_timeout(deadline()).unwrap();
     assert_eq!(wave.read::<Largest>().unwrap(), Largest { value: value(7, 0), who: 7 });
     assert_eq!(wave.members().to_string(), "0-7");
 }
@@ -81,7 +82,7 @@ pub(crate) fn what_members_send_on_a_stream_that_was_closed_is_dropped_and_count
     let everyone = network.everyone();
     let [asked, other] = [SUMS; 2].map(|sums| network.open(&everyone, sums).unwrap());
     order(&asked, 0, 1, other.id().0);
-    let sums = || other.recv(deadline()).unwrap().read::<Sums>().unwrap();
+    let sums = || other.recv_timeout(deadline()).unwrap().read::<Sums>().unwrap();
     assert_eq!(sums(), Sums { value: 0, ones: 4 });
     drop(asked);
     assert_eq!(sums(), Sums { value: 2 * 4, ones: 4 });
@@ -98,7 +99,7 @@ pub(crate) fn records_of_all_lengths_keep_their_order() {
             stream.send(ECHO, &Text { text: text(sent) }).unwrap();
             sent += 1;
         }
-        let came = stream.recv(deadline()).unwrap().read::<Text>().unwrap().text;
+        let came = stream.recv_timeout(deadline()).unwrap().read::<Text>().unwrap().text;
         let one = |rank: u32| format!("{rank}:{}", text(received));
         let three = |first: u32| format!("up({},{},{})", one(first), one(first + 1), one(first + 2));
         assert!(came == format!("up({},{})", three(0), three(3)), "wave {received}: {came:.80}");
@@ -134,7 +135,7 @@ pub(crate) fn a_member_that_writes_nonsense_to_shared_memory_harms_nobody_else()
             assert!([0, 1, 3].iter().all(|rank| members.contains(*rank)), "wave {number}: {members}");
         }
     }
-    let reports: Vec<Report> = std::iter::from_fn(|| network.next_event(Some(Instant::now()))).collect();
+    let reports: Vec<Report> = std::iter::from_fn(|| network.try_recv_event().ok().flatten()).collect();
     let is_noticed = |report: &Report| matches!(report, Report::Lost(_) | Report::Adrift(_) | Report::Moved { .. });
     assert!(reports.iter().any(is_noticed), "nobody noticed: {reports:?}");
 }
@@ -185,6 +186,47 @@ struct ArraySum {
     values: Vec<f64>,
 }
 
+pub(crate) fn the_next_wave_of_any_stream_says_of_which_it_is() {
+    let network = network("2x2", "serve");
+    assert!(network.try_recv_any().unwrap().is_none());
+    let streams: Vec<Stream> = (0..3).map(|_| network.open(&network.everyone(), SUMS).unwrap()).collect();
+    streams.iter().for_each(|stream| order(stream, 0, 50, 0));
+    let mut next = BTreeMap::new();
+    for _ in 0..150 {
+        let wave = network.recv_any_timeout(deadline()).unwrap();
+        let number: &mut u64 = next.entry(wave.stream()).or_default();
+        assert_eq!(wave.number(), *number, "waves of a stream keep their order");
+        let expected: i64 = (0..4).map(|rank| value(rank, *number)).sum();
+        assert_eq!(wave.read::<Sums>().unwrap(), Sums { value: expected, ones: 4 });
+        *number += 1;
+    }
+    assert!(streams.iter().all(|stream| next[&stream.id()] == 50), "{next:?}");
+    let nothing = network.recv_any_timeout(Duration::from_millis(1));
+    assert!(matches!(nothing, Err(TreeError::TimedOut)), "{nothing:?}");
+}
+
+pub(crate) fn records_without_compiled_types_are_sent_and_read_at_both_ends() {
+    let network = network("2x1", "dynamic");
+    let stream = network.open(&network.everyone(), StreamOptions::collect()).unwrap();
+    let mut record = DynRecord::new(Text::format());
+    record.set("text", "from outside").unwrap();
+    let body = record.to_body().unwrap();
+    let hostile = vec![0xff; body.len()];
+    let refused = stream.send_body(ECHO, Text::format(), &hostile);
+    assert!(matches!(refused, Err(TreeError::Body(_))), "{refused:?}");
+    stream.send_dyn(ECHO, &record).unwrap();
+    stream.send_body(ECHO, Text::format(), &body).unwrap();
+    for _ in 0..2 {
+        let wave = stream.recv_timeout(deadline()).unwrap();
+        assert_eq!(&wave.read_dyn().unwrap().format, wave.format().as_ref().unwrap());
+        let all = Collected::read(&wave.format().unwrap(), wave.body(), &Limits::default()).unwrap();
+        assert_eq!(all.len(), 2);
+        for Collected { format, body, .. } in &all {
+            assert_eq!(DynRecord::from_body(format, body, &Limits::default()).unwrap(), record);
+        }
+    }
+}
+
 pub(crate) fn arrays_of_a_megabyte_are_summed_element_by_element() {
     let network = network("2x3", "array");
     let stream = network.open(&network.everyone(), "sum(values)").unwrap();
@@ -194,7 +236,7 @@ pub(crate) fn arrays_of_a_megabyte_are_summed_element_by_element() {
 
 /// The next wave is the sum of the arrays that so many members send as this one.
 pub(crate) fn expect_array(stream: &Stream, wave: u64, members: u32) {
-    let received = stream.recv(deadline()).unwrap();
+    let received = stream.recv_timeout(deadline()).unwrap();
     assert_eq!((received.number(), received.members().len()), (wave, u64::from(members)));
     let sum: ArraySum = received.read().unwrap();
     assert_eq!(sum.values.len(), 131_072);
@@ -230,18 +272,18 @@ pub(crate) fn members_that_lack_a_field_are_in_the_waves_of_others() {
     order(&stream, 0, 2, 0);
     order(&strict, 0, 1, 0);
     for number in 0..2 {
-        let wave = stream.recv(deadline()).unwrap();
+        let wave = stream.recv_timeout(deadline()).unwrap();
         assert_eq!(wave.members().len(), 4);
         assert_eq!(wave.read::<Counted>().unwrap(), Counted { sum: value(3, number), with_value: 1, all: 4 });
     }
-    let error = strict.recv(deadline()).unwrap_err().to_string();
+    let error = strict.recv_timeout(deadline()).unwrap_err().to_string();
     assert!(
         error.contains("members 0: sum(value): records of Ones cannot be reduced so: Ones has no field value"),
         "{error}"
     );
     let nobody = network.open(&network.everyone(), "sum(valu)").unwrap();
     order(&nobody, 0, 1, 0);
-    let error = nobody.recv(deadline()).unwrap_err().to_string();
+    let error = nobody.recv_timeout(deadline()).unwrap_err().to_string();
     assert!(
         error.contains("sum(valu): no member has sent the field: ") && error.contains("has no field valu"),
         "{error}"
@@ -250,7 +292,7 @@ pub(crate) fn members_that_lack_a_field_are_in_the_waves_of_others() {
 
 /// What was told so far of fields that records lack.
 fn told_of_fields(network: &Network) -> Vec<Report> {
-    let told = std::iter::from_fn(|| network.next_event(Some(Instant::now())));
+    let told = std::iter::from_fn(|| network.try_recv_event().ok().flatten());
     told.filter(|report| matches!(report, Report::FieldsMissing { .. })).collect()
 }
 
@@ -356,7 +398,7 @@ pub(crate) fn every_member_gets_its_own_part_of_a_scatter() {
         let orders: Vec<Order> =
             stream.members().iter().map(|rank| Order { first: u64::from(rank) * 1000, waves: 1, pause: 0 }).collect();
         stream.scatter(SEND, &orders).unwrap();
-        let largest: Largest = stream.recv(deadline()).unwrap().read().unwrap();
+        let largest: Largest = stream.recv_timeout(deadline()).unwrap().read().unwrap();
         let last = stream.members().last().unwrap();
         assert_eq!(largest, Largest { value: value(last, u64::from(last) * 1000), who: last });
         let error = stream.scatter(SEND, &orders[1..]).unwrap_err().to_string();

@@ -19,7 +19,7 @@ pub(crate) fn a_slow_member_is_missing_in_waves_that_do_not_wait_for_it() {
     order(&stream, 0, 3, 0);
     let mut missed = 0;
     for number in 0..3 {
-        let wave = stream.recv(deadline()).unwrap();
+        let wave = stream.recv_timeout(deadline()).unwrap();
         assert_eq!(wave.number(), number);
         let sums: Sums = wave.read().unwrap();
         assert_eq!(sums.ones, wave.members().len(), "the sum is of those who are in it");
@@ -36,7 +36,7 @@ pub(crate) fn records_that_wait_for_nobody_all_come() {
     order(&stream, 0, 40, 0);
     let mut come: BTreeMap<u32, Vec<i64>> = BTreeMap::new();
     for _ in 0..6 * 40 {
-        let wave = stream.recv(deadline()).unwrap();
+        let wave = stream.recv_timeout(deadline()).unwrap();
         let rank = wave.members().first().unwrap();
         assert_eq!(wave.members().len(), 1);
         come.entry(rank).or_default().push(wave.read::<Sums>().unwrap().value);
@@ -87,7 +87,7 @@ fn expect_records(stream: &Stream, members: u32, records: u64) {
 /// Records come, each the next of its member, until there are so many; how many of each there are.
 fn expect_some(stream: &Stream, mut come: BTreeMap<u32, u64>, until: u64) -> BTreeMap<u32, u64> {
     while come.values().sum::<u64>() < until {
-        let record = stream.recv(deadline()).unwrap();
+        let record = stream.recv_timeout(deadline()).unwrap();
         let rank = record.members().only().unwrap();
         let number = come.entry(rank).or_default();
         assert_eq!(record.read::<Sums>().unwrap().value, value(rank, *number), "record {number} of member {rank}");
@@ -112,7 +112,7 @@ pub(crate) fn records_are_put_together_by_intervals_of_a_field() {
     order(&stream, 0, 35, 0);
     let expected = [10 + 9 + 8 + 7, 40, 40];
     for (number, count) in (0..).zip(expected) {
-        let wave = stream.recv(deadline()).unwrap();
+        let wave = stream.recv_timeout(deadline()).unwrap();
         assert_eq!(wave.number(), number);
         assert_eq!(wave.read::<InInterval>().unwrap(), InInterval { count, ones: count });
     }
@@ -122,7 +122,7 @@ pub(crate) fn all_records_of_a_wave_can_be_collected() {
     let network = network("2x3", "serve");
     let stream = network.open(&network.everyone(), StreamOptions::collect()).unwrap();
     order(&stream, 0, 1, 0);
-    let wave = stream.recv(deadline()).unwrap();
+    let wave = stream.recv_timeout(deadline()).unwrap();
     let all = Collected::read(&wave.format().unwrap(), wave.body(), &Limits::default()).unwrap();
     let found: Vec<(u32, i64)> = all
         .iter()
@@ -140,7 +140,7 @@ pub(crate) fn intervals_in_which_a_member_has_nothing_do_not_wait_for_it() {
     order(&stream, 0, 9, 0);
     let mut found = Vec::new();
     while found.len() < 7 {
-        let wave = stream.recv(deadline()).unwrap();
+        let wave = stream.recv_timeout(deadline()).unwrap();
         let Ok(InInterval { count, .. }) = wave.read::<InInterval>() else { continue };
         if count > 0 {
             found.push((wave.number(), count));
@@ -157,7 +157,7 @@ pub(crate) fn intervals_that_a_member_passes_over_do_not_wait_for_it() {
     // A record at 0, 10, …, 50, of the odd members only at 0. The last interval is not over.
     order(&stream, 0, 6, 0);
     for number in 0..5 {
-        let wave = stream.recv(deadline()).unwrap();
+        let wave = stream.recv_timeout(deadline()).unwrap();
         let count = wave.read::<InInterval>().unwrap().count;
         assert_eq!((wave.number(), count), (number, if number == 0 { 4 } else { 2 }));
     }
@@ -169,7 +169,7 @@ pub(crate) fn records_that_are_lost_with_an_agent_are_counted_by_every_node() {
     let stream = network.open(&network.everyone(), options).unwrap();
     let waves = 1_000;
     order(&stream, 0, waves, 1);
-    stream.recv(deadline()).unwrap();
+    stream.recv_timeout(deadline()).unwrap();
     let (_, agent) = agents()[0];
     kill_process(agent, Signal::KILL).unwrap();
     // Until members have sent everything and nothing is on its way.
@@ -210,7 +210,7 @@ fn at_times_of_day(intervals: &str) -> (Network, Stream) {
 pub(crate) fn times_of_day_have_intervals_from_a_start_on() {
     let (_network, stream) = at_times_of_day("interval time 10 from 1800000000");
     for number in 0..2 {
-        let wave = stream.recv(deadline()).unwrap();
+        let wave = stream.recv_timeout(deadline()).unwrap();
         assert_eq!((wave.number(), wave.read::<InInterval>().unwrap().count), (number, 10));
     }
 }
@@ -218,7 +218,7 @@ pub(crate) fn times_of_day_have_intervals_from_a_start_on() {
 pub(crate) fn a_time_of_day_without_a_start_is_refused_with_the_remedy() {
     let (network, _stream) = at_times_of_day("interval time 1");
     network.flush().unwrap();
-    network.session().wait(deadline()).unwrap();
+    network.session().wait_timeout(deadline()).unwrap();
     let words = network.session().last_words(0).unwrap();
     assert!(words.contains("time is 1800000000, which lies 1800000000 intervals ahead"), "{words}");
     assert!(words.contains("interval time 1 from 1800000000"), "{words}");
@@ -241,7 +241,7 @@ pub(crate) fn a_member_that_was_late_once_is_in_waves_again_although_it_only_sen
     });
     let back = back.expect("it is in a wave again");
     assert!(stream.late().get(&0).is_some_and(|late| *late > 0), "{:?}", stream.late());
-    let reports = std::iter::from_fn(|| network.next_event(Some(Instant::now())));
+    let reports = std::iter::from_fn(|| network.try_recv_event().ok().flatten());
     let told = reports.filter_map(|report| match report {
         Report::Late { wave, members, .. } if members.contains(0) && wave.0 < back.number() => Some(wave.0),
         _ => None,

@@ -38,7 +38,7 @@ pub(crate) fn stopped_members_are_missing_in_later_waves_where_that_has_a_limit_
     let waves: Vec<RankSet> = (1..6).map(|number| expect_wave(&stream, number).members().clone()).collect();
     let mut lost = RankSet::new();
     while lost.len() < 2 {
-        if let Report::Lost(members) = network.next_event(deadline()).expect("the loss is told") {
+        if let Report::Lost(members) = network.recv_event_timeout(deadline()).expect("the loss is told") {
             lost = lost.union(&members);
         }
     }
@@ -46,7 +46,7 @@ pub(crate) fn stopped_members_are_missing_in_later_waves_where_that_has_a_limit_
     stopped.iter().for_each(|pid| kill_process(*pid, Signal::CONT).unwrap());
     let mut joined = RankSet::new();
     while joined != lost {
-        if let Report::Joined(members) = network.next_event(deadline()).expect("they come back") {
+        if let Report::Joined(members) = network.recv_event_timeout(deadline()).expect("they come back") {
             joined = joined.union(&members).intersection(&lost);
         }
     }
@@ -67,15 +67,15 @@ pub(crate) fn a_record_for_a_stopped_member_is_not_waited_for_beyond_the_deadlin
     let stopped = members()[0];
     kill_process(stopped, Signal::STOP).unwrap();
     let record = Order { first: 1, waves: 1, pause: 0 };
-    let send = || stream.send_until(SEND, &record, Some(Instant::now() + Duration::from_millis(50)));
+    let send = || stream.send_timeout(SEND, &record, Instant::now() + Duration::from_millis(50));
     let refused = (0..8).find_map(|_| send().err());
     let says_who = "node 1 is too far behind (members 0-1)";
     assert!(refused.as_ref().is_some_and(|error| error.to_string().contains(says_who)), "{refused:?}");
-    let scattered = stream.scatter_until(SEND, &[record; 2], Some(Instant::now()));
+    let scattered = stream.scatter_timeout(SEND, &[record; 2], Instant::now());
     assert!(matches!(scattered, Err(TreeError::Behind { .. })), "{scattered:?}");
     kill_process(stopped, Signal::CONT).unwrap();
     stream.send(END, &record).unwrap();
-    network.session().wait(deadline()).unwrap();
+    network.session().wait_timeout(deadline()).unwrap();
 }
 
 pub(crate) fn a_stream_is_not_opened_beyond_the_deadline_while_an_agent_is_stopped_and_the_error_says_which() {
@@ -86,7 +86,7 @@ pub(crate) fn a_stream_is_not_opened_beyond_the_deadline_while_an_agent_is_stopp
     let (network, stream) = launch(&options);
     let stopped = agents()[1].1;
     kill_process(stopped, Signal::STOP).unwrap();
-    let open = || network.open_until(&network.everyone(), SUMS, Some(Instant::now() + Duration::from_millis(50)));
+    let open = || network.open_timeout(&network.everyone(), SUMS, Instant::now() + Duration::from_millis(50));
     let mut others = Vec::new();
     let give_up = Instant::now() + PATIENCE;
     let (nodes, members) = loop {
@@ -103,7 +103,7 @@ pub(crate) fn a_stream_is_not_opened_beyond_the_deadline_while_an_agent_is_stopp
     parents.for_each(|place| assert_eq!(vec![place.parent], nodes));
     // What was sent before is not held up for good, and streams are opened again.
     kill_process(stopped, Signal::CONT).unwrap();
-    let last = network.open_until(&network.everyone(), SUMS, deadline()).unwrap();
+    let last = network.open_timeout(&network.everyone(), SUMS, deadline()).unwrap();
     for stream in [&last, &others[0]] {
         order(stream, 0, 20, 0);
         (0..20).for_each(|number| assert_eq!(expect_wave(stream, number).members().len(), 4));

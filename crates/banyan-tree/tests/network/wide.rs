@@ -49,7 +49,7 @@ pub(crate) fn run() -> ExitCode {
 
 fn serve() -> Result<(), TreeError> {
     let mut back_end = BackEnd::join()?;
-    let incoming = back_end.recv(None)?;
+    let incoming = back_end.recv()?;
     let (rank, stream) = (back_end.rank(), incoming.stream);
     let format = format(rank);
     let bodies = Bodies::one(format.id(), body(rank).into());
@@ -57,7 +57,7 @@ fn serve() -> Result<(), TreeError> {
     let run = Run { stream, first, members, is_fresh: true, is_partial: false, yields: None, bodies };
     back_end.say(Message::Run(run), &[format])?;
     loop {
-        back_end.recv(None)?;
+        back_end.recv()?;
     }
 }
 
@@ -71,7 +71,7 @@ pub(crate) fn records_of_twenty_thousand_fields_are_described_once_and_reduced()
     let text = format!("max({}) as highest, sum({}) as total, count()", name(FIELDS - 1), name(7));
     let stream = network.open(&network.everyone(), text.as_str()).unwrap();
     order(&stream, 0, 1, 0);
-    let wave = stream.recv(deadline()).unwrap();
+    let wave = stream.recv_timeout(deadline()).unwrap();
     assert_eq!(wave.members(), &"0-3".parse::<RankSet>().unwrap());
     assert_eq!(wave.read::<Extremes>().unwrap(), Extremes { highest: 3, total: 6, count: 4 });
     assert_settled(&network);
@@ -83,7 +83,7 @@ pub(crate) fn records_of_twenty_thousand_fields_pass_agents_as_they_are() {
     let stream = network.open(&network.everyone(), options).unwrap();
     order(&stream, 0, 1, 0);
     for _ in 0..4 {
-        let wave = stream.recv(deadline()).unwrap();
+        let wave = stream.recv_timeout(deadline()).unwrap();
         let rank = wave.members().first().unwrap();
         assert_eq!((wave.format(), wave.body()), (Some(format(rank)), &body(rank)[..]));
     }

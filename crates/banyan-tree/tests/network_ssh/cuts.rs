@@ -21,7 +21,7 @@ const THERE: &str = "4-5";
 /// Waits for a report about members.
 fn wait_for(network: &Network, wanted: impl Fn(&Report) -> Option<&RankSet>) -> RankSet {
     loop {
-        let report = network.next_event(deadline()).expect("it is told");
+        let report = network.recv_event_timeout(deadline()).expect("it is told");
         if let Some(members) = wanted(&report) {
             return members.clone();
         }

@@ -68,7 +68,7 @@ pub(crate) fn a_link_that_breaks_behind_a_firewall_is_replaced_through_ssh() {
         assert_eq!(expect_wave(&stream, number).members().len(), MEMBERS, "wave {number}");
     }
     goes_on.join().unwrap();
-    let mut reports = std::iter::from_fn(|| network.next_event(Some(Instant::now())));
+    let mut reports = std::iter::from_fn(|| network.try_recv_event().ok().flatten());
     assert!(reports.any(|report| matches!(report, Report::Moved { .. })), "its link was replaced");
     drop((stream, network));
     assert_clean();
@@ -92,7 +92,7 @@ pub(crate) fn an_agent_killed_behind_a_firewall_costs_what_is_below_it_and_nobod
     }
     let mut lost = banyan_boot::RankSet::new();
     while lost.to_string() != "0-3" {
-        if let Report::Lost(members) = network.next_event(deadline()).expect("it is told") {
+        if let Report::Lost(members) = network.recv_event_timeout(deadline()).expect("it is told") {
             lost = lost.union(&members);
         }
     }

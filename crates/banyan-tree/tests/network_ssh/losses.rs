@@ -49,7 +49,7 @@ pub(crate) fn array_waves(network: &Network) {
     // Arrays of a megabyte: more than there is room for on the way.
     order(&stream, 0, waves, 0);
     for number in 0..waves {
-        let wave = stream.recv(deadline()).unwrap();
+        let wave = stream.recv_timeout(deadline()).unwrap();
         assert_eq!((wave.number(), wave.members().len()), (number, MEMBERS));
         assert_eq!(wave.read::<ArraySum>().unwrap().values[999], (999.0 + number as f64) * 8.0 + 28.0);
         if number == 0 {
@@ -73,7 +73,7 @@ pub(crate) fn members_attach_from_hosts_without_an_agent() {
         members.push(member);
     }
     while network.members().len() < 2 {
-        network.next_event(deadline()).expect("both join");
+        network.recv_event_timeout(deadline()).expect("both join");
     }
     order(&stream, 0, 100, 0);
     for number in 0..100 {

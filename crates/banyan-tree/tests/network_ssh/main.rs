@@ -21,7 +21,8 @@ mod losses;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    banyan_tree::become_agent_if_asked_with(known_filters::known_filters);
+    banyan_tree::register_filters(known_filters::known_filters());
+    banyan_tree::become_agent_if_asked();
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words[..] {

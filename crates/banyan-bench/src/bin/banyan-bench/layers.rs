@@ -56,6 +56,6 @@ impl LayersBench {
     fn plan(&self) -> LayersPlan {
         let sizes = if self.size.is_empty() { SIZES.to_vec() } else { self.size.clone() };
         let effort = if self.quick { LayersEffort::QUICK } else { LayersEffort::FULL };
-        LayersPlan { sizes, effort, filters: crate::filters }
+        LayersPlan { sizes, effort }
     }
 }

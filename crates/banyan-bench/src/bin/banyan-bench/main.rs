@@ -21,7 +21,8 @@ use banyan_tree::reduce::Filters;
 
 fn main() -> ExitCode {
     // Before anything else: agents are started by the hundred, and need nothing of what follows.
-    banyan_tree::become_agent_if_asked_with(filters);
+    banyan_tree::register_filters(filters());
+    banyan_tree::become_agent_if_asked();
     banyan_bench::tree::become_process_if_asked();
     banyan_bench::launch::become_process_if_asked();
     banyan_bench::layers::become_process_if_asked();

@@ -23,7 +23,7 @@ use bytes::Bytes;
 
 pub use self::error::CollectiveError;
 use self::{early::Early, error::check_length, receiving::Receiving, sending::Sending};
-use super::{Absent, Call, EAGER, Element, Number, PACE, Reduction, What, entry::Entry};
+use super::{Absent, Call, EAGER, ElementKind, Number, PACE, ReduceOp, Reduction, entry::Entry};
 use crate::message::{ASK_ENTERED, BROADCAST, FAILED, GATHER, GO, NOT_ENTERED, RESULT, SCATTER, SHARE};
 
 /// What a member calls, with its own bytes.
@@ -40,7 +40,7 @@ pub(crate) enum Own {
     /// Each gives its bytes.
     AllGather(Bytes),
     /// Each gives an array, all of the same length.
-    AllReduce(What, Element, Bytes),
+    AllReduce(ReduceOp, ElementKind, Bytes),
 }
 
 /// What a member gets.

@@ -17,7 +17,7 @@ fn calls_that_make_no_sense_are_refused_with_a_remedy() {
         refused(0, Own::Scatter(Some(vec![bytes(); 2]))),
         "2 parts for 3 members; give one part for each member"
     );
-    assert!(refused(1, Own::AllReduce(What::Sum, Element::U32, bytes())).contains("multiple of 4"));
+    assert!(refused(1, Own::AllReduce(ReduceOp::Sum, ElementKind::U32, bytes())).contains("multiple of 4"));
 }
 
 #[test]
@@ -101,7 +101,7 @@ fn a_failure_ends_what_it_names_and_everything_after_it_but_nothing_before() {
 #[test]
 fn the_same_call_goes_on_with_what_has_not_completed_and_another_is_refused() {
     let mut caller = Caller::new(1, 3);
-    let numbers = |length: usize| Own::AllReduce(What::Sum, Element::U32, vec![0; length].into());
+    let numbers = |length: usize| Own::AllReduce(ReduceOp::Sum, ElementKind::U32, vec![0; length].into());
     assert_eq!(caller.is_in(&numbers(8)), Ok(false));
     caller.begin(numbers(8)).unwrap();
     assert_eq!(caller.is_in(&numbers(8)), Ok(true));

@@ -132,9 +132,9 @@ impl Partial {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::collective::{Element, What};
+    use crate::collective::{ElementKind, ReduceOp};
 
-    fn reducing(what: What, of: Element, length: u64) -> Reducing {
+    fn reducing(what: ReduceOp, of: ElementKind, length: u64) -> Reducing {
         Reducing::new(Reduction::new(what, of, length).unwrap(), 2)
     }
 
@@ -144,7 +144,7 @@ mod tests {
 
     #[test]
     fn a_piece_is_done_when_all_children_have_sent_it() {
-        let mut reducing = reducing(What::Sum, Element::U8, 6);
+        let mut reducing = reducing(ReduceOp::Sum, ElementKind::U8, 6);
         assert_eq!(reducing.take(0, bytes(1, 4), false), Ok(None));
         assert_eq!(reducing.take(0, bytes(2, 2), true), Ok(None));
         assert_eq!(reducing.held(), 6);
@@ -157,7 +157,7 @@ mod tests {
     fn floats_are_added_in_the_order_of_places() {
         let big = |place: usize| Bytes::copy_from_slice(&[1e16_f64, 1.0, -1e16][place].to_le_bytes());
         let sum = |order: [usize; 3]| {
-            let mut reducing = Reducing::new(Reduction::new(What::Sum, Element::F64, 8).unwrap(), 3);
+            let mut reducing = Reducing::new(Reduction::new(ReduceOp::Sum, ElementKind::F64, 8).unwrap(), 3);
             order.map(|place| reducing.take(place, big(place), true).unwrap()).into_iter().flatten().next().unwrap().0
         };
         let expected = Bytes::copy_from_slice(&((1e16_f64 + 1.0) - 1e16).to_le_bytes());
@@ -168,13 +168,13 @@ mod tests {
 
     #[test]
     fn pieces_that_do_not_fit_are_refused() {
-        let first = |piece: Bytes, is_last| reducing(What::Sum, Element::U32, 8).take(0, piece, is_last);
+        let first = |piece: Bytes, is_last| reducing(ReduceOp::Sum, ElementKind::U32, 8).take(0, piece, is_last);
         assert_eq!(first(bytes(1, 4), true), Err(Misfit), "too short for the last");
         assert_eq!(first(bytes(1, 8), false), Err(Misfit), "too long for more to follow");
         assert_eq!(first(bytes(1, 12), true), Err(Misfit), "too long");
         assert_eq!(first(bytes(1, 6), false), Err(Misfit), "part of an element");
         assert_eq!(first(bytes(1, 0), false), Err(Misfit), "endless empty pieces");
-        let mut reducing = reducing(What::Sum, Element::U32, 8);
+        let mut reducing = reducing(ReduceOp::Sum, ElementKind::U32, 8);
         assert_eq!(reducing.take(0, bytes(1, 8), true), Ok(None));
         assert_eq!(reducing.take(0, bytes(1, 0), true), Err(Misfit), "more after the last");
         assert_eq!(reducing.take(1, bytes(1, 4), false), Err(Misfit), "cut differently");
@@ -182,7 +182,7 @@ mod tests {
 
     #[test]
     fn a_child_cannot_run_ahead_of_the_others() {
-        let mut reducing = reducing(What::Sum, Element::U8, 100);
+        let mut reducing = reducing(ReduceOp::Sum, ElementKind::U8, 100);
         for _ in 0..PIPELINE {
             assert_eq!(reducing.take(0, bytes(1, 1), false), Ok(None));
         }

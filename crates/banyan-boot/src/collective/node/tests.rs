@@ -5,7 +5,7 @@ use banyan_link::Kind;
 use super::*;
 use crate::{
     collective::{
-        ANSWER_TIME, Absent, Call, Element, PIPELINE, Reduction, WINDOW, What,
+        ANSWER_TIME, Absent, Call, ElementKind, PIPELINE, ReduceOp, Reduction, WINDOW,
         broken::Offence,
         bundle::{BUNDLED_AT_MOST, Bundle, messages},
         whereabouts::Whereabouts,
@@ -206,7 +206,7 @@ fn bundles_are_refused_as_single_messages_are() {
 #[test]
 fn pieces_of_a_reduction_are_what_all_have_entered() {
     let mut agent = agent();
-    all_enter(&mut agent, Call::AllReduce(Reduction::new(What::Sum, Element::U32, 64).unwrap()));
+    all_enter(&mut agent, Call::AllReduce(Reduction::new(ReduceOp::Sum, ElementKind::U32, 64).unwrap()));
     let piece = |length: usize, flags| Frame { flags, ..Frame::new(REDUCE, 2, 0, vec![0; length]) };
     let refused = Err(Offence::Piece { number: 0 });
     assert_eq!(taken(&mut agent, 0, piece(68, 0)), refused);

@@ -4,7 +4,7 @@ use bytes::Bytes;
 
 use super::chance::Chance;
 use crate::{
-    collective::{Call, EAGER, Element, Outcome, Own, Reduction, What, combine::combine},
+    collective::{Call, EAGER, ElementKind, Outcome, Own, ReduceOp, Reduction, combine::combine},
     message::CHUNK,
 };
 
@@ -34,11 +34,11 @@ impl Step {
             5 => Call::AllGather,
             _ => {
                 let (what, of) = [
-                    (What::Sum, Element::F64),
-                    (What::Max, Element::F32),
-                    (What::Sum, Element::U32),
-                    (What::Xor, Element::I64),
-                    (What::Min, Element::U8),
+                    (ReduceOp::Sum, ElementKind::F64),
+                    (ReduceOp::Max, ElementKind::F32),
+                    (ReduceOp::Sum, ElementKind::U32),
+                    (ReduceOp::Xor, ElementKind::I64),
+                    (ReduceOp::Min, ElementKind::U8),
                 ][chance.below(5)];
                 let mut length = length(chance) & !7;
                 // Far enough to need the pipeline.
@@ -57,7 +57,7 @@ impl Step {
 
     /// The sum of floats whose result depends on the order in which they are added.
     pub(super) fn delicate_sum(size: usize, chance: &mut Chance) -> Self {
-        let reduction = Reduction::new(What::Sum, Element::F64, 64).unwrap();
+        let reduction = Reduction::new(ReduceOp::Sum, ElementKind::F64, 64).unwrap();
         let number = |chance: &mut Chance| (chance.number() as f64 * 1e-9).powi(chance.below(9) as i32 - 4);
         let bytes = |chance: &mut Chance| (0..8).flat_map(|_| number(chance).to_le_bytes()).collect::<Vec<u8>>().into();
         Self { call: Call::AllReduce(reduction), bytes: (0..size).map(|_| bytes(chance)).collect() }
@@ -106,8 +106,8 @@ fn numbers(reduction: &Reduction, chance: &mut Chance) -> Bytes {
     let count = reduction.length() as usize / reduction.of().size();
     let seed = chance.below(1000);
     match reduction.of() {
-        Element::F64 => (0..count).flat_map(|at| ((seed + at % 100) as f64).to_le_bytes()).collect(),
-        Element::F32 => (0..count).flat_map(|at| ((seed + at % 100) as f32).to_le_bytes()).collect(),
+        ElementKind::F64 => (0..count).flat_map(|at| ((seed + at % 100) as f64).to_le_bytes()).collect(),
+        ElementKind::F32 => (0..count).flat_map(|at| ((seed + at % 100) as f32).to_le_bytes()).collect(),
         _ => filled(reduction.length() as usize, chance),
     }
 }

@@ -9,12 +9,12 @@ use std::io::{IoSlice, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
-use banyan_link::{Capabilities, Connection, Event, Frame, Link, LinkOptions};
+use banyan_link::{Capabilities, Connection, Event, Frame, Link, LinkOptions, SessionId};
 use bytes::Bytes;
 
 use super::{Said, file, recorded};
 use crate::collective::{
-    Caller, CollectiveError, Collectives, Element, Outcome, Own, Subtree, To, What, belongs_to_collectives,
+    Caller, CollectiveError, Collectives, ElementKind, Outcome, Own, ReduceOp, Subtree, To, belongs_to_collectives,
 };
 use crate::member::{Member, MemberError};
 use crate::message::{self, CHUNK};
@@ -213,7 +213,7 @@ fn parts(parts: &[&'static [u8]]) -> Vec<Bytes> {
 const NUMBERS: [&[u8]; 3] = [&[1, 0, 0, 0, 2, 0, 0, 0], &[3, 0, 0, 0, 4, 0, 0, 0], &[4, 0, 0, 0, 6, 0, 0, 0]];
 
 fn sum(own: usize) -> Own {
-    Own::AllReduce(What::Sum, Element::U32, bytes(NUMBERS[own]))
+    Own::AllReduce(ReduceOp::Sum, ElementKind::U32, bytes(NUMBERS[own]))
 }
 
 /// What happens, at whom, and how.
@@ -376,13 +376,14 @@ fn a_member_joins_an_agent_of_protocol_1() {
     let mut member =
         Member::welcome(Link::inherited(ours.into(), &member_link_options()), Instant::now() + Duration::from_secs(10))
             .unwrap();
-    assert_eq!((member.rank(), member.size(), member.session(), member.note()), (1, 2, SESSION, &b"a note"[..]));
+    assert_eq!((member.rank(), member.size(), member.note()), (1, 2, &b"a note"[..]));
+    assert_eq!(member.session(), SessionId(SESSION));
     member.barrier().unwrap();
     assert_eq!(member.broadcast(None::<Bytes>).unwrap(), b"to everyone"[..]);
     assert_eq!(member.scatter(None).unwrap(), b"to 1"[..]);
     assert_eq!(member.gather(bytes(b"of 1")).unwrap(), None);
     assert_eq!(member.all_gather(bytes(b"1")).unwrap(), parts(&[b"0", b"1"]));
-    assert_eq!(member.all_reduce(What::Sum, Element::U32, bytes(NUMBERS[1])).unwrap(), NUMBERS[2]);
+    assert_eq!(member.all_reduce(ReduceOp::Sum, &[3u32, 4]).unwrap(), [4, 6]);
     assert_eq!(member.gather(bytes(b"why not")).unwrap(), None);
     let failed = member.barrier().unwrap_err();
     assert!(matches!(failed, MemberError::Collective(_)) && failed.to_string().contains("in gather"), "{failed}");
