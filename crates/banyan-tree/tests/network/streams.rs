@@ -302,10 +302,10 @@ pub(crate) fn fields_that_members_lack_are_told_once_also_when_agents_die() {
     let stream = network.open(&network.everyone(), "sum(value), count(), max(value)").unwrap();
     let full = network.open(&network.everyone(), "sum(ones)").unwrap();
     order(&full, 0, 1, 0);
-    full.recv(deadline()).unwrap();
+    full.recv_timeout(deadline()).unwrap();
     assert_eq!(told_of_fields(&network), []);
     order(&stream, 0, 2, 0);
-    stream.recv(deadline()).unwrap();
+    stream.recv_timeout(deadline()).unwrap();
     let told = told_of_fields(&network);
     let [Report::FieldsMissing { stream: of, fields, members }] = &told[..] else { panic!("{told:?}") };
     assert_eq!(
@@ -314,18 +314,18 @@ pub(crate) fn fields_that_members_lack_are_told_once_also_when_agents_die() {
     );
     let text = format!("{}: records of members 0-2 lack the field value of sum(value), max(value)", stream.id());
     assert_eq!(told[0].to_string(), text);
-    stream.recv(deadline()).unwrap();
+    stream.recv_timeout(deadline()).unwrap();
     for first in [2, 3] {
         let (_, agent) = agents()[0];
         kill_process(agent, Signal::KILL).unwrap();
         order(&stream, first, 1, 0);
-        assert_eq!(stream.recv(deadline()).unwrap().members().len(), 8);
+        assert_eq!(stream.recv_timeout(deadline()).unwrap().members().len(), 8);
     }
     assert_eq!(told_of_fields(&network), [], "the new agents see it as well");
     // Of another stream it is told again, for all fields at once.
     let other = network.open(&network.everyone(), "max(value), count() by value").unwrap();
     order(&other, 0, 1, 0);
-    other.recv(deadline()).unwrap();
+    other.recv_timeout(deadline()).unwrap();
     let told = told_of_fields(&network);
     let [Report::FieldsMissing { fields, members, .. }] = &told[..] else { panic!("{told:?}") };
     assert_eq!((fields.len(), members), (2, &"0-2".parse().unwrap()), "{fields:?}");
