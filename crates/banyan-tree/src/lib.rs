@@ -30,6 +30,7 @@ pub mod fuzzing;
 mod ids;
 mod invitation;
 mod layout;
+mod link_protocol;
 mod message;
 mod network;
 mod node;
