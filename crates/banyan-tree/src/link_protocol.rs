@@ -238,6 +238,11 @@ impl LinkProtocol {
         self.is_closing = true;
     }
 
+    /// Whether the peer was there.
+    pub(crate) fn is_open(&self) -> bool {
+        self.is_open
+    }
+
     pub(crate) fn is_closing(&self) -> bool {
         self.is_closing
     }
@@ -264,12 +269,7 @@ impl LinkProtocol {
     }
 
     /// Moves what waits into shared memory, if there is some, or to the socket as far as there is credit.
-    pub(crate) fn flush(
-        &mut self,
-        socket: &mut impl FrameSocket,
-        memory: &mut impl FrameMemory,
-        formats: &FormatBook,
-    ) {
+    pub(crate) fn flush(&mut self, socket: &mut impl FrameSocket, memory: &mut impl FrameMemory, formats: &FormatBook) {
         while let Some(frame) = self.outbox.pop_front() {
             let is_known = frame.format.is_none() || frame.format == self.taught;
             let is_expected = contributes(&frame, self.contributes);
