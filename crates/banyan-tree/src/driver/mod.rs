@@ -793,9 +793,8 @@ impl Driver {
 
     /// Whether what these links have to send is better written to shared memory.
     fn suits_memory(&self, links: &[LinkId]) -> bool {
-        let has_frames = |id: &&LinkId| {
-            self.links.get(*id).is_some_and(|link| link.place().is_some() && link.protocol().has_frames())
-        };
+        let has_frames =
+            |id: &&LinkId| self.links.get(*id).is_some_and(|link| link.place().is_some() && link.protocol().has_frames());
         self.below.as_ref().is_some_and(|below| below.suits(links.iter().filter(has_frames).count()))
     }
 
