@@ -21,11 +21,10 @@ impl Node {
 
     fn send_catalogue(&mut self, link: LinkId, until: u64) {
         let open: Vec<Arc<Opening>> = self.streams().cloned().collect();
-        for opening in &open {
-            self.send(link, Message::Listed(Arc::clone(opening)));
+        for opening in open {
+            self.send(link, Message::Listed(opening));
         }
         self.send(link, Message::Skipped { stream: StreamId::CONTROL, until });
-        open.iter().for_each(|opening| self.tell_acknowledged(link, opening.stream));
     }
 
     /// The parent has this stream open. It is opened here when all are known: a parent that dies before that leaves nothing

@@ -507,9 +507,7 @@ impl Node {
             self.send(link, Message::Skipped { stream: id, until });
         }
         for (link, sequence, packet) in sends {
-            let opened = if let Packet::Open(opening) = &packet { Some(opening.stream) } else { None };
             self.send(link, Message::Packet { stream: id, sequence, packet });
-            opened.into_iter().for_each(|stream| self.tell_acknowledged(link, stream));
         }
         match ask {
             Some(_) if is_root => {

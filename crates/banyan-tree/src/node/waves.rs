@@ -499,10 +499,9 @@ impl Node {
             // Whoever has just come hears of the stream after this, and must not contribute to waves that are over.
             return self.early(id).into_iter().for_each(|early| early.acknowledged = early.acknowledged.max(until));
         };
-        let is_news = !std::mem::replace(&mut stream.knows_acknowledged, true);
+        stream.knows_acknowledged = true;
         if until <= stream.kept.acknowledged() {
-            let links: Vec<LinkId> = stream.log.children().collect();
-            return links.into_iter().filter(|_| is_news).for_each(|link| self.tell_acknowledged(link, id));
+            return;
         }
         stream.kept.acknowledge(until);
         // Whoever is still in need will say so again.
@@ -514,19 +513,6 @@ impl Node {
             self.send(link, Message::Acknowledge { stream: id, until });
         }
         self.go_on_from(id, until);
-    }
-
-    /// Tells an agent that has just heard of a stream how far the front-end is there: an agent that does not know passes on
-    /// what a member says of waves that nobody has come to, and would be blamed for it.
-    pub(super) fn tell_acknowledged(&mut self, link: LinkId, id: StreamId) {
-        let is_agents = self.below.node_of(link).is_some_and(|child| self.rank_of(child).is_none());
-        let Some(stream) = self.streams.get(&id).filter(|stream| is_agents && stream.knows_acknowledged) else {
-            return;
-        };
-        if stream.records.is_none() {
-            let until = stream.kept.acknowledged();
-            self.send(link, Message::Acknowledge { stream: id, until });
-        }
     }
 
     /// Waves before this one are whole.

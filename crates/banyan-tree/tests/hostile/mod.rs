@@ -73,17 +73,13 @@ pub(crate) const BEHAVIOURS: &[Behaviour] = behaviours![
     speaks_as_a_parent on StreamOptions::reduce(ALL), cause "what only a parent says";
     attaches_again_with_later_epochs on StreamOptions::reduce(ALL), cause "says again that it is one";
     attaches_as_another on StreamOptions::reduce(ALL), cause "says";
-    goes_far_ahead on StreamOptions::reduce(ALL), cause "waves ahead";
+    goes_far_ahead on StreamOptions::reduce(ALL), cause "was next";
     goes_back on StreamOptions::reduce(ALL), cause "was next";
-    contributes_to_billions_of_waves_at_once on intervals(ALL), cause "waves ahead";
     takes_what_was_not_sent on StreamOptions::reduce(ALL), cause "and was sent those before";
 ];
 
 /// A wave, or a packet, that no network comes to.
 const WAY_AHEAD: u64 = 1 << 60;
-
-/// Waves of one frame at most.
-const MOST_WAVES: u32 = 1 << 16;
 
 /// The reduction of most streams.
 pub(crate) const ALL: &str = "count(), max(value)";
@@ -264,25 +260,6 @@ fn goes_back(hostile: Hostile) -> Speech {
     let begin = Message::Participate { stream: hostile.stream, next };
     let run = contribution(hostile, [hostile.rank], false, Bodies::one(format.id(), body));
     Speech { messages: vec![begin, run], formats: vec![format] }
-}
-
-/// By a frame of a few bytes: no record is in any of them.
-fn contributes_to_billions_of_waves_at_once(hostile: Hostile) -> Speech {
-    let nothing = |first: u32| {
-        let members = Arc::new(RankSet::from_iter([hostile.rank]));
-        let bodies = Bodies::absent(std::num::NonZeroU32::new(MOST_WAVES).unwrap());
-        let first = WaveNumber(u64::from(first) * u64::from(MOST_WAVES));
-        Message::Run(Run {
-            stream: hostile.stream,
-            first,
-            members,
-            is_fresh: true,
-            is_partial: true,
-            yields: None,
-            bodies,
-        })
-    };
-    said((0..1000).map(nothing))
 }
 
 fn takes_what_was_not_sent(hostile: Hostile) -> Speech {

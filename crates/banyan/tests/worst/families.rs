@@ -45,13 +45,13 @@ pub(crate) const FAMILIES: &[Family] = families![
     "record, the last of many names": record, |bytes| last_names(bytes);
     "record, the last of many cases": record, |bytes| last_cases(bytes);
     "record, many fields": record, |bytes| described(&wide(bytes / 45), &many_numbers(bytes / 45, false));
-    "record, a list of itself": record, |bytes| described(&ring(), &nested_items(bytes / 30, ""));
+    "record, a list of itself": record, |bytes| described(&ring(), &nested_items(bytes / 30));
     "record, a long list": record, |bytes| described(&lists(), &whole("", &list("7", bytes / 4), ""));
     "record, many texts": record, |bytes| described(&lists(), &whole(&list("\"\"", bytes / 16), "", ""));
     "record, one text many times": record, |bytes| one_text_many_times(bytes);
     "conversion, many texts": conversion, |bytes| described(&lists(), &whole(&list("\"a\"", bytes / 24), "", ""));
     "conversion, the last of many names": conversion, |bytes| last_names(bytes);
-    "conversion, a list of itself": conversion, |bytes| described(&ring(), &nested_items(bytes / 30, ""));
+    "conversion, a list of itself": conversion, |bytes| described(&ring(), &nested_items(bytes / 30));
     "json, a list": json_lists, |bytes| whole("", &list("1", bytes / 2), "").into_bytes();
     "json, a text of escapes": json_lists, |bytes| whole("", "", &"\\u00e4".repeat(bytes / 6)).into_bytes();
     "json, unknown fields": json_lists, |bytes| object(bytes / 12, "x");
@@ -60,7 +60,7 @@ pub(crate) const FAMILIES: &[Family] = families![
     "json, brackets that stay open": json_lists, |bytes| "{\"texts\":[".repeat(bytes / 10).into_bytes();
     "json, a number of many digits": json_lists, |bytes| format!("{{\"numbers\":[{}]}}", "9".repeat(bytes)).into_bytes();
     "json, white space": json_lists, |bytes| format!("{{{}}}", " ".repeat(bytes)).into_bytes();
-    "json, items that nest": json_ring, |bytes| nested_items(bytes / 24, "").into_bytes();
+    "json, items that nest": json_ring, |bytes| nested_items(bytes / 24).into_bytes();
     "json, fields the last first": json_wide, |bytes| many_numbers(bytes / 35, true).into_bytes();
     "xml, a list": xml_lists, |bytes| xml(&"<item>1</item>".repeat(bytes / 14));
     "xml, unknown elements": xml_lists, |bytes| format!("<lists>{}</lists>", "<x/>".repeat(bytes / 4)).into_bytes();
@@ -314,15 +314,11 @@ fn many_numbers(count: usize, is_backwards: bool) -> String {
     format!("{{{}}}", fields.join(","))
 }
 
-fn nested_items(depth: usize, inner: &str) -> String {
-    // Deeper ones are refused, as any decoder of JSON does somewhere.
-    let depth = depth.min(100);
-    let wide = list("{\"next\":null,\"items\":[]}", depth);
-    format!(
-        "{}{{\"next\":null,\"items\":[{wide}]}}{inner}{}",
-        "{\"next\":".repeat(depth),
-        ",\"items\":[]}".repeat(depth)
-    )
+/// Items in items, as deep as texts may nest, and many of them in the innermost.
+fn nested_items(count: usize) -> String {
+    let (depth, items) = (60, list("{\"next\":null,\"items\":[]}", count));
+    let innermost = format!("{{\"next\":null,\"items\":[{items}]}}");
+    format!("{}{innermost}{}", "{\"next\":".repeat(depth), ",\"items\":[]}".repeat(depth))
 }
 
 /// Spans that all lead to the same bytes.

@@ -30,8 +30,12 @@ fn main() -> ExitCode {
 
 const TESTS: &[harness::Test] = tests![
     growth::memory_of_every_decoder_grows_as_its_input,
-    growth::work_grows_as_the_input_in_the_first_part_of_families,
-    growth::work_grows_as_the_input_in_the_second_part_of_families,
-    growth::work_grows_as_the_input_in_the_third_part_of_families,
-    growth::work_grows_as_the_input_in_the_fourth_part_of_families,
+    growth::work_grows_as_the_input_in_part_0,
+    growth::work_grows_as_the_input_in_part_1,
+    growth::work_grows_as_the_input_in_part_2,
+    growth::work_grows_as_the_input_in_part_3,
+    growth::work_grows_as_the_input_in_part_4,
+    growth::work_grows_as_the_input_in_part_5,
+    growth::work_grows_as_the_input_in_part_6,
+    growth::work_grows_as_the_input_in_part_7,
 ];

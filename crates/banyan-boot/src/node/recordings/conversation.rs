@@ -247,7 +247,7 @@ const STEPS: &[Step] = &[
         end.call(Own::Gather(bytes(b"of 1")));
     }),
     ("the master gathers", MASTER, |end| {
-        end.expect(&[Outcome::Done, Outcome::Bytes(bytes(b"to 0"))]);
+        end.expect(&[Outcome::Bytes(bytes(b"to everyone")), Outcome::Bytes(bytes(b"to 0"))]);
         end.call(Own::Gather(bytes(b"of 0")));
     }),
     ("member 1 gives to all", MEMBER, |end| {
