@@ -7,6 +7,7 @@ mod chaos;
 mod hosts;
 mod install;
 mod manifest;
+mod mutants;
 mod report;
 mod run;
 mod steps;
@@ -28,6 +29,7 @@ enum Chore {
     Chaos(chaos::Chaos),
     Soak(chaos::Soak),
     Worst(chaos::Worst),
+    Mutants(mutants::Mutants),
     Hosts(hosts::Hosts),
 }
 
@@ -39,6 +41,7 @@ fn main() -> ExitCode {
         Chore::Chaos(chaos) => chaos.run(&root),
         Chore::Soak(soak) => soak.run(&root),
         Chore::Worst(worst) => worst.run(&root),
+        Chore::Mutants(mutants) => mutants.run(&root),
         Chore::Hosts(hosts) => hosts.run(&root),
     }
 }

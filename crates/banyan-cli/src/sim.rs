@@ -5,7 +5,10 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use banyan_tree::Synchronisation;
-use banyan_tree::sim::{Failure as Broken, FaultPlan, Outcome as Ran, Plan, WINDOW_BYTES, simulate};
+use banyan_tree::sim::{
+    AHEAD_BYTES, AHEAD_PACKETS, Failure as Broken, FaultPlan, Outcome as Ran, PACKET_BYTES, Plan, WINDOW_BYTES,
+    simulate,
+};
 use clap::Args;
 use serde_json::json;
 
@@ -106,6 +109,21 @@ pub(crate) struct Sim {
     /// Every second packet has a part for each member
     #[arg(long)]
     scatter: bool,
+    /// A member contributes to a wave when it has got the packet with its number; there is a packet for each wave then
+    #[arg(long)]
+    answer: bool,
+    /// Bytes of each packet, or of each member's part of it
+    #[arg(long, value_name = "N", default_value_t = PACKET_BYTES as u32, value_parser = clap::value_parser!(u32).range(8..=65_536))]
+    packet_bytes: u32,
+    /// Packets that the front-end may be ahead of the slowest member
+    #[arg(long, value_name = "N", default_value_t = AHEAD_PACKETS)]
+    ahead_packets: usize,
+    /// Bytes of packets that the front-end may be ahead of the slowest member
+    #[arg(long, value_name = "N", default_value_t = AHEAD_BYTES)]
+    ahead_bytes: usize,
+    /// Small frames between nodes of one host go through memory that they share
+    #[arg(long)]
+    shared_memory: bool,
     /// N members join after the streams were opened
     #[arg(long, value_name = "N", default_value_t = 0)]
     joining: usize,
@@ -168,7 +186,7 @@ impl Sim {
             shape: shape.to_vec(),
             seed,
             waves: self.waves,
-            packets: self.packets,
+            packets: if self.answer { self.packets.max(self.waves) } else { self.packets },
             streams: (self.streams as usize).max(self.synchronisations.len()),
             synchronisations: self.synchronisations.clone(),
             window_waves: self.window,
@@ -182,6 +200,11 @@ impl Sim {
             front_end_pause: Duration::from_millis(self.pause),
             pace: self.pace.map(Duration::from_millis),
             scatters: self.scatter,
+            answers: self.answer,
+            packet_bytes: self.packet_bytes as usize,
+            ahead_packets: self.ahead_packets,
+            ahead_bytes: self.ahead_bytes,
+            shares_memory: self.shared_memory,
             joining: self.joining,
             unanswered: self.unanswered.map(Duration::from_millis),
             faults,

@@ -31,6 +31,7 @@ mod ids;
 mod incoming;
 mod invitation;
 mod layout;
+mod link_protocol;
 mod message;
 mod network;
 mod node;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use banyan_tree::sim::{FaultPlan, Outcome, Plan, simulate};
+use banyan_tree::sim::{AHEAD_BYTES, AHEAD_PACKETS, FaultPlan, Outcome, Plan, simulate};
 use banyan_tree::{Chance, Synchronisation};
 
 #[track_caller]
@@ -440,7 +440,56 @@ fn thousand(seeds: std::ops::Range<u64>) {
         let reduces = chance.one_in(4);
         let plan = Plan { shape, seed, waves: 60, packets: 30, streams, reduces, faults, ..Plan::default() };
         let plan = Plan { window_waves: 16, ..plan };
-        holds(&if seed % 2 == 1 { varied(plan, &mut chance) } else { plan });
+        holds(&on_links(if seed % 2 == 1 { varied(plan, &mut chance) } else { plan }));
+    }
+}
+
+/// The same over links that are filled, or beside which there is memory, and with members that answer.
+fn on_links(plan: Plan) -> Plan {
+    let mut chance = Chance::new(plan.seed ^ 0xf111);
+    let answers = chance.one_in(4);
+    let packets = if answers { plan.waves } else { plan.packets };
+    let packet_bytes = [8, 8, 8, 100, 1_000, 5_000][chance.below(6)];
+    let (ahead_packets, ahead_bytes) = match chance.one_in(2) {
+        true => (AHEAD_PACKETS, AHEAD_BYTES),
+        // One packet may be larger than that.
+        false => (4096, 1 << (10 + chance.below(8))),
+    };
+    let shares_memory = chance.one_in(2);
+    Plan { answers, packets, packet_bytes, ahead_packets, ahead_bytes, shares_memory, ..plan }
+}
+
+#[test]
+fn packets_of_any_length_pass_links_that_are_full_and_members_that_answer_are_answered() {
+    for seed in 0..100 {
+        let mut chance = Chance::new(seed ^ 0xa5);
+        let faults = FaultPlan {
+            count: chance.below(6),
+            within: Duration::from_millis(60),
+            hits_members: chance.one_in(2),
+            only_deaths: chance.one_in(3),
+            slows: chance.one_in(2),
+            stalls: chance.one_in(4),
+        };
+        let shape = [&[6, 6][..], &[3, 3, 3], &[2, 2, 2, 2]][chance.below(3)].to_vec();
+        holds(&Plan {
+            shape,
+            seed,
+            waves: 60,
+            packets: 60,
+            streams: 1 + chance.below(2),
+            scatters: chance.one_in(2),
+            joining: chance.below(3),
+            restarts: chance.one_in(3),
+            answers: chance.one_in(2),
+            packet_bytes: [8, 2_000, 20_000][chance.below(3)],
+            ahead_packets: 4096,
+            ahead_bytes: 1 << (10 + chance.below(12)),
+            shares_memory: chance.one_in(2),
+            faults,
+            window_waves: 16,
+            ..Plan::default()
+        });
     }
 }
 

@@ -31,10 +31,11 @@ use dialling::{Dialling, Tunnel};
 use memory::Below;
 pub(crate) use note::{Above, Invited, Note, NoteError, secret_of};
 use parting::{Fate, Partings};
-use tree_link::{Arrival, End, TreeLink, rank_of};
+use tree_link::{TreeLink, rank_of};
 
 use crate::format_book::{FormatBook, MOST_OF_MEMBER};
 use crate::ids::{LinkId, NodeId, Time};
+use crate::link_protocol::{Arrival, End};
 use crate::message::{Attach, Message};
 use crate::node::{Action, LinkFigures, Node, Report};
 use crate::reports::Reports;
@@ -324,7 +325,8 @@ impl Driver {
     }
 
     fn add_link(&mut self, mut link: TreeLink) -> io::Result<LinkId> {
-        link.is_members = link.is_known_member(self.first_member);
+        let is_member = link.is_known_member(self.first_member);
+        link.protocol_mut().set_member(is_member);
         let id = self.node.accepted();
         link.register(&self.poller, id.0)?;
         self.keep_link(id, link);
@@ -523,7 +525,7 @@ impl Driver {
         sharing.extend(self.links.iter().filter(|(_, link)| link.place().is_some()).map(|(id, _)| *id));
         for id in sharing.drain(..) {
             self.take(id, now);
-            if self.links.get(&id).is_some_and(|link| link.has_received()) {
+            if self.links.get(&id).is_some_and(|link| link.protocol().has_received()) {
                 // It may have been given credit for what it sent by the socket.
                 self.touch(id);
             }
@@ -537,9 +539,9 @@ impl Driver {
             let Some(link) = self.links.get_mut(&id) else { return };
             match link.next(&mut self.book, &self.formats, &mut self.below) {
                 None => return,
-                Some(Arrival::Message(message)) if link.is_closing => drop(message),
+                Some(Arrival::Message(message)) if link.protocol().is_closing() => drop(message),
                 Some(Arrival::Message(Message::Attach(attach))) => self.take_attach(id, attach, time),
-                Some(Arrival::Message(_)) if link.has_too_many_formats() && self.node.is_member(id) => {
+                Some(Arrival::Message(_)) if link.protocol().has_too_many_formats() && self.node.is_member(id) => {
                     let cause = format!(
                         "sent records of more than {MOST_OF_MEMBER} formats, or described in more than 16 MiB, the most for one member"
                     );
@@ -574,7 +576,7 @@ impl Driver {
         if self.node.is_child(id) {
             return self.cut_off(id, "offered memory, as parents do".into(), time);
         }
-        let Some(link) = self.links.get_mut(&id).filter(|link| !link.is_closing) else { return };
+        let Some(link) = self.links.get_mut(&id).filter(|link| !link.protocol().is_closing()) else { return };
         link.share_memory(place, &self.poller, MEMORY);
         if link.shares_above() {
             self.above = Some(id);
@@ -591,7 +593,7 @@ impl Driver {
             // It proved to be someone else, or was invited as someone else.
             return self.cut_off(id, format!("says that it is {}", attach.place.node), time);
         }
-        link.is_members = attach.place.rank.is_some();
+        link.protocol_mut().set_member(attach.place.rank.is_some());
         self.node.message(id, Message::Attach(attach), time);
         self.offer_memory(id);
     }
@@ -618,12 +620,12 @@ impl Driver {
         if let Some(peer) = link.link().peer_id() {
             self.doors.iter_mut().for_each(|door| door.forget(&peer));
         }
-        if let (Some(other), Some((child, _))) = (link.other_protocol, link.invited) {
+        if let (Some(other), Some((child, _))) = (link.protocol().other_protocol(), link.invited) {
             let remedy = other.remedy("the member's program", "the network's program");
             self.strangers.push((child, format!("{}; {remedy}", other.cause("its program", "its agent"))));
         }
         match link.dialling {
-            _ if link.is_closing => {}
+            _ if link.protocol().is_closing() => {}
             Some(mut dialling) => {
                 dialling.is_refused &= end == End::Refused;
                 self.dial_next(id, dialling, time);
@@ -692,7 +694,7 @@ impl Driver {
                 self.node.examined(id, stopped, now);
             }
             Action::Drain(id) => {
-                self.links.get_mut(&id).into_iter().for_each(|link| link.tells_drained = true);
+                self.links.get_mut(&id).into_iter().for_each(|link| link.protocol_mut().tell_drained());
                 self.touch(id);
             }
             Action::Count(question) => {
@@ -707,7 +709,7 @@ impl Driver {
     fn close(&mut self, id: LinkId) {
         let Some(link) = self.links.get_mut(&id) else { return };
         let Some(Dialling { to, tried, .. }) = link.dialling.take() else {
-            link.is_closing = true;
+            link.protocol_mut().close();
             return self.touch(id);
         };
         *self.unanswered.entry(to).or_default() += tried;
@@ -743,7 +745,7 @@ impl Driver {
             figures.bytes_sent += counters.bytes_sent + counters.pool_bytes_sent + shared.bytes_sent;
             figures.bytes_received += counters.bytes_received + counters.pool_bytes_received + shared.bytes_received;
             figures.credit_stalls += counters.credit_stalls;
-            figures.queued += link.queued() as u64;
+            figures.queued += link.protocol().queued() as u64;
         }
         figures
     }
@@ -769,12 +771,11 @@ impl Driver {
             for id in flushed.drain(..) {
                 let Some(link) = self.links.get_mut(&id) else { continue };
                 let has_sent = link.flush(&self.formats, self.below.as_mut().filter(|_| shares), now);
-                if link.tells_drained && !link.has_frames() {
-                    link.tells_drained = false;
+                if link.protocol_mut().take_drained() {
                     self.node.drained(id);
                 }
                 let is_watched = link.watch(&self.poller, id.0).is_ok();
-                if !is_watched || (link.is_closing && link.is_finished()) {
+                if !is_watched || (link.protocol().is_closing() && link.is_finished()) {
                     let time = self.time(now);
                     self.lost(id, End::Other, time);
                 } else if has_sent {
@@ -792,8 +793,9 @@ impl Driver {
 
     /// Whether what these links have to send is better written to shared memory.
     fn suits_memory(&self, links: &[LinkId]) -> bool {
-        let has_frames =
-            |id: &&LinkId| self.links.get(*id).is_some_and(|link| link.place().is_some() && link.has_frames());
+        let has_frames = |id: &&LinkId| {
+            self.links.get(*id).is_some_and(|link| link.place().is_some() && link.protocol().has_frames())
+        };
         self.below.as_ref().is_some_and(|below| below.suits(links.iter().filter(has_frames).count()))
     }
 
@@ -866,7 +868,7 @@ impl Driver {
         self.prepare(None);
         // Nothing is sent on links that are still dialled but what opens them.
         let mut open = self.links.values().filter(|link| link.dialling.is_none());
-        open.any(|link| link.queued() > 0 || link.link().wants_write())
+        open.any(|link| link.protocol().queued() > 0 || link.link().wants_write())
     }
 }
 

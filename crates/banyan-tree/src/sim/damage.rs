@@ -13,6 +13,9 @@ use crate::ids::{NodeId, Time};
 use crate::node::Node;
 use crate::synchronisation::Synchronisation;
 
+/// Of the last bytes that come from a process that has died, fewer than these.
+const LONGEST_PART: usize = 200;
+
 /// Nodes below one that is stalled that are killed, at most.
 const MOST_DEATHS: usize = 2;
 
@@ -80,7 +83,7 @@ impl World<'_, '_> {
     fn close_wires(&mut self, node: usize) {
         for (wire, end) in std::mem::take(&mut self.nodes[node].wires).into_values() {
             self.lose_some(wire, 1 - end);
-            self.wires[wire].is_open[end] = false;
+            self.abandon(wire, end);
             self.put_close_back(wire, end);
             self.plan_silence(wire);
         }
@@ -181,8 +184,9 @@ impl World<'_, '_> {
     /// Of what is on its way to an end, the last part may never come.
     fn lose_some(&mut self, wire: WireId, end: End) {
         let keep = self.chance.below(self.wires[wire].arriving[end].len() + 1);
-        let lost = self.wires[wire].arriving[end].split_off(keep);
-        self.note_lost(lost.iter().map(|(_, arrival)| arrival));
+        // Also in the middle of a frame.
+        let bytes = self.chance.one_in(2).then(|| self.chance.below(LONGEST_PART));
+        self.wires[wire].lose(end, keep, bytes);
     }
 
     fn watch_silence(&mut self, node: usize) {

@@ -18,6 +18,10 @@ pub(super) enum Happening {
     Refused(WireId),
     /// An end that may have heard nothing for too long looks whether that is so.
     Silence(WireId, End),
+    /// The system takes more of what an end has to send.
+    Writable(WireId, End),
+    /// An end is woken because something was written to the memory that it shares.
+    Rung(WireId, End),
     /// A node's deadline.
     Wake(usize),
     /// A node's program goes on.

@@ -1,6 +1,6 @@
 //! Whole trees in one process, from a seed: virtual time, and everything that can go wrong between machines.
 //!
-//! The nodes are the real ones; only links, clocks and programs are played. While a simulation runs, and at its end, it is
+//! The nodes are the real ones, and so are both ends of their links; only sockets, clocks and programs are played. While a simulation runs, and at its end, it is
 //! checked against a model: every wave exactly once, in order, the sum of exactly those who are in it, with everyone who
 //! was never given up; every packet once and in order; memory and numbers of children within their bounds; and no
 //! standstill: once nothing goes wrong any more, one wave follows the other as soon as everyone had the time to find out what has
@@ -25,6 +25,7 @@ mod programs;
 mod records;
 mod reduction;
 mod sum;
+mod traffic;
 mod world;
 
 use std::time::Duration;
@@ -61,6 +62,17 @@ pub struct Plan {
     pub reopens: bool,
     /// Whether every second packet has a part for each member.
     pub scatters: bool,
+    /// Whether a member contributes to a wave only when it has got the packet with its number, and the front-end sends few
+    /// packets before the first of them is answered.
+    pub answers: bool,
+    /// Bytes of each packet, or of each member's part of it.
+    pub packet_bytes: usize,
+    /// Packets that the front-end may be ahead of the slowest member, and bytes of them.
+    pub ahead_packets: usize,
+    /// See [`ahead_packets`](Self::ahead_packets).
+    pub ahead_bytes: usize,
+    /// Whether small frames between nodes of one host go through memory that they share.
+    pub shares_memory: bool,
     /// Members that join when the streams are open.
     pub joining: usize,
     /// Whether nodes that were killed are started again.
@@ -86,6 +98,14 @@ pub struct Plan {
 /// So many that no stream of a simulation fills them, unless it is asked for fewer.
 pub const WINDOW_BYTES: usize = 4 << 20;
 
+/// As short as packets can be.
+pub const PACKET_BYTES: usize = 8;
+
+/// Packets that the front-end may be ahead, unless another number is chosen, and so many bytes that these come first.
+pub const AHEAD_PACKETS: usize = 16;
+/// See [`AHEAD_PACKETS`].
+pub const AHEAD_BYTES: usize = 4 << 20;
+
 impl Default for Plan {
     fn default() -> Plan {
         Plan {
@@ -100,6 +120,11 @@ impl Default for Plan {
             has_failing_filter: false,
             reopens: false,
             scatters: false,
+            answers: false,
+            packet_bytes: PACKET_BYTES,
+            ahead_packets: AHEAD_PACKETS,
+            ahead_bytes: AHEAD_BYTES,
+            shares_memory: false,
             joining: 0,
             restarts: false,
             successors: false,
@@ -137,6 +162,11 @@ impl Plan {
             (self.restarts, " --restart".into()),
             (self.successors, " --successors".into()),
             (self.scatters, " --scatter".into()),
+            (self.answers, " --answer".into()),
+            (self.packet_bytes != PACKET_BYTES, format!(" --packet-bytes {}", self.packet_bytes)),
+            (self.ahead_packets != AHEAD_PACKETS, format!(" --ahead-packets {}", self.ahead_packets)),
+            (self.ahead_bytes != AHEAD_BYTES, format!(" --ahead-bytes {}", self.ahead_bytes)),
+            (self.shares_memory, " --shared-memory".into()),
             (self.joining > 0, format!(" --joining {}", self.joining)),
             (self.window_bytes != WINDOW_BYTES, format!(" --window-bytes {}", self.window_bytes)),
             (self.pace.is_some(), format!(" --pace {}", self.pace.unwrap_or_default().as_millis())),

@@ -9,6 +9,7 @@ use banyan_boot::RankSet;
 use super::reduction::Reductions;
 use super::sum::{HOP_BITS, fails_at_front_end, fails_downwards, lacks_field, number, sifted};
 use crate::combiner::Combiners;
+use crate::format_book::FormatBook;
 use crate::ids::{NodeId, StreamId, Wave};
 use crate::node::{Delivery, RecordCounters};
 use crate::synchronisation::Synchronisation;
@@ -148,6 +149,28 @@ pub enum Broken {
         /// How many it has asked.
         asked: usize,
     },
+    /// Something else came than what was sent.
+    #[error("node {from} sent node {to} {sent}, and there came {came}")]
+    Link {
+        /// Who sent it.
+        from: usize,
+        /// Whom it was for.
+        to: usize,
+        /// What was to come next.
+        sent: String,
+        /// What came.
+        came: String,
+    },
+    /// What a node sent could not be understood.
+    #[error("node {to} does not understand what node {from} sent: {what}")]
+    Nonsense {
+        /// Who sent it.
+        from: usize,
+        /// Whom it was for.
+        to: usize,
+        /// Why not.
+        what: String,
+    },
     /// Contributions overlapped, which cannot be.
     #[error("{0} contributions were in conflict")]
     Conflicts(u64),
@@ -238,6 +261,11 @@ impl Model {
     /// The filters that users have.
     pub(super) fn reductions(&self) -> Combiners {
         self.reductions.combiners()
+    }
+
+    /// The formats of everything that is sent.
+    pub(super) fn formats(&self) -> FormatBook {
+        self.reductions.formats()
     }
 
     pub(super) fn is_reduced_as_users_do(&mut self, stream: StreamId) {

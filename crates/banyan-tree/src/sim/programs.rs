@@ -7,9 +7,10 @@ use banyan_boot::RankSet;
 use super::happening::Happening;
 use super::model::{Broken, contribution};
 use super::reduction;
-use super::sum::{bodies, format};
+use super::sum::{NUMBER, bodies, format, padded};
 use super::world::World;
 use crate::ids::{StreamId, Time, Wave};
+use crate::message::Message;
 use crate::node::SendError;
 use crate::synchronisation::Synchronisation;
 
@@ -19,6 +20,8 @@ const REST: Duration = Duration::from_millis(2);
 pub(super) const LONG_REST: Duration = Duration::from_millis(250);
 /// Waves a member contributes to at once, at most.
 pub(super) const BATCH: usize = 4;
+/// Where members answer, packets that the front-end sends before the first of them is answered.
+const QUESTIONS: u64 = 3;
 /// The tag of packets with a part for each member.
 const SCATTERED: u32 = 1;
 /// The next contribution to a stream of intervals is to one of so many.
@@ -48,7 +51,9 @@ impl World<'_, '_> {
         let streams = self.streams.clone();
         let mut did_something = false;
         for (at, (stream, members)) in streams.iter().enumerate() {
-            if self.packets_sent[at] < self.plan.packets {
+            let sent = self.packets_sent[at];
+            let is_its_turn = !self.answers(*stream) || sent < self.model.next(*stream).0 + QUESTIONS;
+            if sent < self.plan.packets && is_its_turn {
                 match self.send_packet(*stream, members, self.packets_sent[at]) {
                     Ok(()) => {
                         self.packets_sent[at] += 1;
@@ -68,10 +73,12 @@ impl World<'_, '_> {
     fn send_packet(&mut self, stream: StreamId, members: &RankSet, number: u64) -> Result<(), SendError> {
         if self.plan.scatters && number % 2 == 1 {
             let parts = members.iter().map(|rank| number | u64::from(rank) << 32);
-            let bodies = bodies(parts).map_err(|_| SendError::NoStream(stream))?;
+            let bodies = padded(parts, self.plan.packet_bytes).map_err(|_| SendError::NoStream(stream))?;
             return self.nodes[0].node.scatter(stream, SCATTERED, bodies);
         }
-        self.nodes[0].node.multicast(stream, 0, format(), number.to_le_bytes().to_vec().into())
+        let mut body = number.to_le_bytes().to_vec();
+        body.resize(self.plan.packet_bytes.max(NUMBER), 0);
+        self.nodes[0].node.multicast(stream, 0, format(), body.into())
     }
 
     pub(super) fn take_waves(&mut self, streams: &[StreamId]) -> Result<(), Broken> {
@@ -104,7 +111,7 @@ impl World<'_, '_> {
                 continue;
             }
             let first = self.first_number(stream, self.nodes[at].life);
-            let until = (next.0 + count).min(first.0 + self.plan.waves);
+            let until = (next.0 + count).min(first.0 + self.plan.waves).min(self.allowed(stream, rank));
             if next.0 >= until {
                 continue;
             }
@@ -119,6 +126,16 @@ impl World<'_, '_> {
         Ok(did_something)
     }
 
+    /// The first wave that a member may not contribute to yet: where members answer, there is one for each packet.
+    fn allowed(&self, stream: StreamId, rank: u32) -> u64 {
+        if self.answers(stream) { self.model.packets(stream, rank) } else { u64::MAX }
+    }
+
+    /// Whether members contribute to the waves of a stream only when they have got the packet with its number.
+    fn answers(&self, stream: StreamId) -> bool {
+        self.plan.answers && matches!(self.model.kind(stream), Synchronisation::All | Synchronisation::Timeout(_))
+    }
+
     /// Contributes to one of the next intervals; all do to the last one.
     fn contribute_at(&mut self, at: usize, rank: u32, stream: StreamId, next: Wave) -> bool {
         let wave = (next.0 + self.chance.below(INTERVALS) as u64).min(self.plan.waves - 1);
@@ -131,6 +148,16 @@ impl World<'_, '_> {
             self.model.contributed(stream, rank, wave);
         }
         contributed.is_ok()
+    }
+
+    /// A member whose first parent has died before it had told of everything is as one that has just come: where a stream is
+    /// open, it begins with what is sent next.
+    pub(super) fn note_newcomer(&mut self, message: &Message) {
+        if let Message::Attach(attach) = message
+            && let (true, false, Some(rank)) = (attach.is_new, self.streams.is_empty(), attach.place.rank)
+        {
+            self.model.joins(rank);
+        }
     }
 
     fn take_packets(&mut self, at: usize, rank: u32, stream: StreamId) -> Result<(), Broken> {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::WINDOW_BYTES;
 use super::model::Broken;
-use super::network::{Arrival, End, WireId};
+use super::network::Sent;
 use super::world::World;
 use crate::ids::{StreamId, Wave};
 use crate::message::Message;
@@ -35,38 +35,28 @@ impl World<'_, '_> {
         }
     }
 
-    /// What was on its way to an end never comes.
-    pub(super) fn lose_arriving(&mut self, wire: WireId, end: End) {
-        let lost = std::mem::take(&mut self.wires[wire].arriving[end]);
-        self.note_lost(lost.iter().map(|(_, arrival)| arrival));
-    }
-
-    pub(super) fn note_lost<'a>(&mut self, lost: impl Iterator<Item = &'a Arrival>) {
-        for arrival in lost {
-            if let Arrival::Message(message) = arrival {
-                self.note_lost_message(message);
+    /// These never come.
+    pub(super) fn note_lost(&mut self, lost: &[Sent]) {
+        for (stream, count) in lost.iter().filter_map(Sent::contributions) {
+            if self.is_lossy(stream) {
+                *self.lost_records.entry(stream).or_default() += count;
             }
         }
     }
 
     pub(super) fn note_lost_message(&mut self, message: &Message) {
-        if let Some((stream, count)) = self.records_in(message) {
-            *self.lost_records.entry(stream).or_default() += count;
-        }
+        self.note_lost(&[Sent::of(message)]);
     }
 
-    fn records_in(&self, message: &Message) -> Option<(StreamId, u64)> {
-        let Message::Run(run) = message else { return None };
-        let is_record = *self.model.kind(run.stream) == Synchronisation::Lossy;
-        is_record.then(|| (run.stream, u64::from(run.len())))
+    fn is_lossy(&self, stream: StreamId) -> bool {
+        *self.model.kind(stream) == Synchronisation::Lossy
     }
 
     fn on_their_way(&self) -> BTreeMap<StreamId, u64> {
         let mut records: BTreeMap<StreamId, u64> = BTreeMap::new();
-        for (_, arrival) in self.wires.iter().flat_map(|wire| wire.arriving.iter().flatten()) {
-            if let Arrival::Message(message) = arrival
-                && let Some((stream, count)) = self.records_in(message)
-            {
+        let sent = self.wires.iter().flat_map(|wire| wire.sent.iter().flatten());
+        for (stream, count) in sent.filter_map(Sent::contributions) {
+            if self.is_lossy(stream) {
                 *records.entry(stream).or_default() += count;
             }
         }

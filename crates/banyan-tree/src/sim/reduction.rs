@@ -6,6 +6,7 @@
 use banyan_ndr::Record;
 use banyan_ndr::typed::encode_body_into;
 
+use super::sum::Number;
 use crate::combiner::Combiners;
 use crate::format_book::FormatBook;
 use crate::record_reader::RecordReader;
@@ -43,6 +44,12 @@ impl Reductions {
         // The book has room for one format.
         let _ = self.formats.learn(Part::format());
         Combiners::new(Filters::new(ReductionLimits::default()), self.formats.clone())
+    }
+
+    /// The formats of what members send, and of what filters make of it.
+    pub(super) fn formats(&self) -> FormatBook {
+        let _ = self.formats.learn(Number::format());
+        self.formats.clone()
     }
 
     /// Whether what was delivered is the sum of exactly these contributions.

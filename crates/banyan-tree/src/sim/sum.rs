@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::num::NonZeroU32;
 
-use banyan_ndr::FormatId;
+use banyan_ndr::{FormatId, Record};
 use bytes::Bytes;
 
 use super::reduction::REDUCE;
@@ -19,9 +19,15 @@ use crate::yields::Yields;
 #[derive(Debug)]
 pub(super) struct Sums(pub(super) Combiners);
 
-/// The format of the numbers, which nobody looks at.
+/// What members send and get. Nobody looks at it: bodies may be longer.
+#[derive(Record)]
+pub(super) struct Number {
+    value: u64,
+}
+
+/// The format of the numbers.
 pub(super) fn format() -> FormatId {
-    FormatId::from_bytes([0; 16])
+    Number::format().id()
 }
 
 impl Transformations for Sums {
@@ -84,7 +90,11 @@ impl Transformation for Hop {
         if self.fails && place == Place::Inner && fails_downwards(sent & 0xffff) {
             return Err(TransformationError("it fails now and then".into()));
         }
-        bodies(std::iter::once(sent.wrapping_add(1 << HOP_BITS.trailing_zeros())))
+        let passed = std::iter::once(sent.wrapping_add(1 << HOP_BITS.trailing_zeros()));
+        // Below the front-end it makes long ones short.
+        let size =
+            if place == Place::Root { parts.first().map_or(NUMBER, |part| part.bodies.get(0).len()) } else { NUMBER };
+        padded(passed, size)
     }
 }
 
@@ -181,14 +191,28 @@ impl Sum {
     }
 }
 
+/// Bytes of a number.
+pub(super) const NUMBER: usize = 8;
+
 /// Numbers as bodies.
 pub(super) fn bodies(numbers: impl Iterator<Item = u64>) -> Result<Bodies, TransformationError> {
-    let bytes: Vec<u8> = numbers.flat_map(u64::to_le_bytes).collect();
-    let count = (bytes.len() / 8) as u32;
-    Bodies::of_size(format(), 8, count, Bytes::from(bytes)).map_err(|error| TransformationError(error.to_string()))
+    padded(numbers, NUMBER)
+}
+
+/// Numbers as bodies of so many bytes each.
+pub(super) fn padded(numbers: impl Iterator<Item = u64>, size: usize) -> Result<Bodies, TransformationError> {
+    let size = size.max(NUMBER);
+    let (mut bytes, mut count) = (Vec::new(), 0);
+    for number in numbers {
+        bytes.extend_from_slice(&number.to_le_bytes());
+        count += 1;
+        bytes.resize(size * count, 0);
+    }
+    let made = Bodies::of_size(format(), size as u32, count as u32, Bytes::from(bytes));
+    made.map_err(|error| TransformationError(error.to_string()))
 }
 
 /// A body as a number.
 pub(super) fn number(body: &[u8]) -> u64 {
-    body.try_into().map_or(0, u64::from_le_bytes)
+    body.first_chunk().map_or(0, |number| u64::from_le_bytes(*number))
 }

@@ -2,23 +2,26 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use banyan_boot::RankSet;
+use banyan_link::LinkOptions;
 
 use super::crowding::Crowding;
 use super::happening::{Agenda, Happening};
 use super::model::{Broken, Model};
-use super::network::{Arrival, End, SILENCE, Wire, WireId};
+use super::network::{Arrival, End, SILENCE, Wire, WireId, link_options};
 use super::programs::BATCH;
 use super::reduction::{REDUCE, SUMS};
 use super::sum::{AT_ROOT, BELOW_ROOT, FAILING, HOPS, MISPLACED, SIFT, SIFT_FAILING, SIFTED_MOST, SUM, Sums};
-use super::{Outcome, Plan};
+use super::{Outcome, Plan, traffic};
+use crate::format_book::FormatBook;
 use crate::ids::{Level, LinkId, NodeId, StreamId, Time};
 use crate::message::{Ancestor, Ancestry, Candidate, Place};
 use crate::node::{Action, Chance, Delivery, LinkFigures, Node, NodeOptions, Report};
 use crate::stream_options::{StreamOptions, Where};
 use crate::synchronisation::Synchronisation;
+use crate::wire::AddressBook;
 
 /// How long a message takes, and how much longer it may take.
 const LATENCY: Duration = Duration::from_micros(100);
@@ -41,10 +44,9 @@ const NUMBER: usize = 8;
 const EXACT: usize = 512;
 /// A run counts for 64 bytes beside its numbers, which are at most a third of the whole.
 const RUN_SHARE: usize = 3;
-/// Packets that the front-end may be ahead.
-const AHEAD: usize = 16;
-/// Bytes of these that a node may keep for a stream, beside those of parts for each member.
+/// Bytes that a node may keep for a stream beside its packets, and that each packet takes beside its bodies.
 const LOGS: usize = 8 * 1024;
+const PACKET: usize = 256;
 /// Children that are told of as candidates, as nodes do it themselves.
 const NAMED: usize = 8;
 
@@ -62,6 +64,10 @@ pub(super) struct Inhabitant {
     pub(super) clock: Duration,
     /// Wires it has an end of, by its own names for them.
     pub(super) wires: BTreeMap<LinkId, (WireId, End)>,
+    /// Links that may have something to send.
+    pub(super) touched: Vec<LinkId>,
+    /// Where others are, as far as it has heard.
+    pub(super) book: AddressBook,
     /// The earliest wake that is planned.
     wake_at: Option<Time>,
     /// What it was started with.
@@ -73,6 +79,7 @@ pub(super) struct Inhabitant {
 
 impl Inhabitant {
     pub(super) fn new(node: Node, rank: Option<u32>, level: Level, ancestry: Ancestry) -> Inhabitant {
+        let book = traffic::book(node.id(), rank, &ancestry);
         Inhabitant {
             node,
             rank,
@@ -82,6 +89,8 @@ impl Inhabitant {
             slow: (1, Time(0)),
             clock: Duration::ZERO,
             wires: BTreeMap::new(),
+            touched: Vec::new(),
+            book,
             wake_at: None,
             origin: (level, ancestry),
             life: 0,
@@ -119,6 +128,11 @@ pub(super) struct World<'p, 't> {
     pub(super) agenda: Agenda,
     pub(super) nodes: Vec<Inhabitant>,
     pub(super) wires: Vec<Wire>,
+    pub(super) link_options: LinkOptions,
+    /// For links, which do not look at it.
+    pub(super) begin: Instant,
+    /// The formats of everything that is sent.
+    pub(super) formats: FormatBook,
     pub(super) cuts: Vec<Cut>,
     pub(super) delays: Vec<Delay>,
     pub(super) model: Model,
@@ -169,6 +183,7 @@ impl<'p, 't> World<'p, 't> {
         };
         let model = Model::default();
         let transformations = Arc::new(Sums(model.reductions()));
+        let formats = model.formats();
         let mut world = World {
             plan,
             chance: Chance::new(plan.seed),
@@ -176,6 +191,9 @@ impl<'p, 't> World<'p, 't> {
             agenda: Agenda::default(),
             nodes: grow(plan, &transformations),
             wires: Vec::new(),
+            link_options: link_options(),
+            begin: Instant::now(),
+            formats,
             cuts: Vec::new(),
             delays: Vec::new(),
             model,
@@ -399,6 +417,7 @@ impl<'p, 't> World<'p, 't> {
             Happening::Arrival(wire, end) => self.arrival(wire, end),
             Happening::Dialled(wire) => self.dialled(wire),
             Happening::Refused(wire) => self.end_closes(wire, 0),
+            Happening::Writable(wire, end) | Happening::Rung(wire, end) => self.look(wire, end, happening),
             Happening::Silence(wire, end) => self.silence(wire, end),
             Happening::Wake(node) => self.wake(node),
             Happening::Program(node) => match self.delayed(node) {
@@ -429,22 +448,12 @@ impl<'p, 't> World<'p, 't> {
 
     /// Does what a node wants done.
     pub(super) fn act(&mut self, node: usize) -> Result<(), Broken> {
-        while let Some(action) = self.nodes[node].node.action() {
-            match action {
-                Action::Dial { link, to } => self.dial(node, link, to),
-                Action::Send { link, message } => {
-                    self.outcome.messages += 1;
-                    self.note_question(node, link, &message)?;
-                    self.put(node, link, Arrival::Message(message));
-                }
-                Action::Close(link) | Action::LetGo(link) => self.put(node, link, Arrival::Closed),
-                Action::Examine(link) => {
-                    let (stopped, now) = (self.run_time_if_stopped(node, link), self.time_of(node));
-                    self.nodes[node].node.examined(link, stopped, now);
-                }
-                Action::Report(report) => self.reported(node, report)?,
-                Action::Drain(link) => self.nodes[node].node.drained(link),
-                Action::Count(question) => self.nodes[node].node.answer(question, LinkFigures::default()),
+        loop {
+            while let Some(action) = self.nodes[node].node.action() {
+                self.carry_out(node, action)?;
+            }
+            if !self.flush(node) {
+                break;
             }
         }
         self.watch_degree(node)?;
@@ -457,6 +466,28 @@ impl<'p, 't> World<'p, 't> {
             if self.outcome.waves != before {
                 return self.act(0);
             }
+        }
+        Ok(())
+    }
+
+    fn carry_out(&mut self, node: usize, action: Action) -> Result<(), Broken> {
+        match action {
+            Action::Dial { link, to } => self.dial(node, link, to),
+            Action::Send { link, message } => {
+                self.outcome.messages += 1;
+                self.note_question(node, link, &message)?;
+                self.note_newcomer(&message);
+                self.send(node, link, &message);
+            }
+            Action::Close(link) => self.close(node, link),
+            Action::LetGo(link) => self.let_go(node, link),
+            Action::Examine(link) => {
+                let (stopped, now) = (self.run_time_if_stopped(node, link), self.time_of(node));
+                self.nodes[node].node.examined(link, stopped, now);
+            }
+            Action::Report(report) => self.reported(node, report)?,
+            Action::Drain(link) => self.drain(node, link),
+            Action::Count(question) => self.nodes[node].node.answer(question, LinkFigures::default()),
         }
         Ok(())
     }
@@ -494,13 +525,18 @@ impl<'p, 't> World<'p, 't> {
         Ok(())
     }
 
-    fn dial(&mut self, from: usize, link: LinkId, to: NodeId) {
-        let to = to.0 as usize;
+    fn dial(&mut self, from: usize, link: LinkId, id: NodeId) {
+        let to = id.0 as usize;
         self.note_dial(from, to);
         let wire = self.wires.len();
         self.wires.push(Wire::new(from, to, link));
         self.callers.extend((to == 0).then(|| self.nodes[from].node.id()));
         self.nodes[from].wires.insert(link, (wire, 0));
+        self.make_end(wire, 0);
+        if self.nodes[from].book.get(id).is_none() {
+            // Nobody has said where that is.
+            return self.agenda.add(self.now, Happening::Refused(wire));
+        }
         let now = self.now;
         (self.trace)(&|| format!("{now} {from} dials {to}"));
         let is_cut = self.cut_until(from, to).or(self.cut_until(to, from)).is_some();
@@ -516,6 +552,7 @@ impl<'p, 't> World<'p, 't> {
 
     fn dialled(&mut self, wire: WireId) -> Result<(), Broken> {
         let [from, to] = self.wires[wire].nodes;
+        let name = self.wires[wire].names[0];
         if !self.nodes[to].is_alive {
             self.agenda.add(self.now, Happening::Refused(wire));
             return Ok(());
@@ -527,27 +564,18 @@ impl<'p, 't> World<'p, 't> {
         let accepted = self.nodes[to].node.accepted();
         self.wires[wire].names[1] = Some(accepted);
         self.nodes[to].wires.insert(accepted, (wire, 1));
-        let name = self.wires[wire].names[0];
-        // The system has connected the two whether or not the one that was dialled has looked.
-        if let (true, Some(name)) = (self.wires[wire].is_open[0] && self.nodes[from].is_alive, name) {
-            let now = self.time_of(from);
-            self.nodes[from].node.linked(name, now);
-        }
-        self.act(from)
-    }
-
-    /// Puts something on the wire that a node knows by this name.
-    fn put(&mut self, node: usize, link: LinkId, arrival: Arrival) {
-        let wire = self.nodes[node].wires.get(&link).copied().filter(|(wire, end)| self.wires[*wire].is_open[*end]);
-        let Some((wire, end)) = wire else { return self.note_lost(std::iter::once(&arrival)) };
-        let other = 1 - end;
-        let is_close = matches!(arrival, Arrival::Closed);
-        let at = self.now.after(self.way(node, self.wires[wire].nodes[other]));
-        let at = self.wires[wire].put(other, at, arrival);
-        self.agenda.add(at, Happening::Arrival(wire, other));
-        if is_close {
-            self.wires[wire].is_open[end] = false;
-            self.nodes[node].wires.remove(&link);
+        self.make_end(wire, 1);
+        self.touch(to, accepted);
+        self.act(to)?;
+        match name.filter(|_| self.wires[wire].is_open[0] && self.nodes[from].is_alive) {
+            Some(name) => {
+                self.touch(from, name);
+                self.act(from)
+            }
+            None => {
+                self.put_close_back(wire, 0);
+                Ok(())
+            }
         }
     }
 
@@ -560,7 +588,7 @@ impl<'p, 't> World<'p, 't> {
             return Ok(());
         }
         if !self.wires[wire].is_open[end] || !self.nodes[node].is_alive {
-            self.lose_arriving(wire, end);
+            self.abandon(wire, end);
             return Ok(());
         }
         let from = self.wires[wire].nodes[1 - end];
@@ -575,30 +603,29 @@ impl<'p, 't> World<'p, 't> {
             self.agenda.add(at, Happening::Arrival(wire, end));
             return Ok(());
         }
-        let arrived = self.wires[wire].arriving[end].pop_front();
-        let (Some((_, arrival)), Some(link)) = (arrived, self.wires[wire].names[end]) else { return Ok(()) };
-        let now = self.time_of(node);
-        match arrival {
-            Arrival::Message(message) => {
-                (self.trace)(&|| format!("{now} {from} -> {node}: {message:?}"));
-                if !self.nodes[node].node.is_child(link) {
-                    self.note_lost_message(&message);
-                }
-                self.nodes[node].node.message(link, message, now);
+        match self.wires[wire].take(end) {
+            Some(Arrival::Bytes(bytes)) => {
+                self.take_bytes(wire, end, &bytes)?;
+                self.act(node)
             }
-            Arrival::Closed => return self.end_closes(wire, end),
+            Some(Arrival::Closed) => {
+                if let Some(own) = &mut self.wires[wire].ends[end] {
+                    own.connection.end_of_input();
+                }
+                self.take(wire, end)
+            }
+            None => Ok(()),
         }
-        self.act(node)
     }
 
     /// An end learns that the wire is closed.
-    fn end_closes(&mut self, wire: WireId, end: End) -> Result<(), Broken> {
+    pub(super) fn end_closes(&mut self, wire: WireId, end: End) -> Result<(), Broken> {
         let node = self.wires[wire].nodes[end];
         if !self.wires[wire].is_open[end] || !self.nodes[node].is_alive {
             return Ok(());
         }
-        self.wires[wire].is_open[end] = false;
-        self.lose_arriving(wire, end);
+        let is_closing = self.wires[wire].ends[end].as_ref().is_some_and(|own| own.protocol.is_closing());
+        self.abandon(wire, end);
         let now = self.time_of(node);
         if let Some(link) = self.wires[wire].names[end] {
             self.nodes[node].wires.remove(&link);
@@ -606,7 +633,7 @@ impl<'p, 't> World<'p, 't> {
             let inhabitant = &mut self.nodes[node].node;
             if is_over && inhabitant.is_child(link) {
                 inhabitant.ended(link, now);
-            } else {
+            } else if !is_closing {
                 inhabitant.closed(link, now);
             }
         }
@@ -617,7 +644,7 @@ impl<'p, 't> World<'p, 't> {
     /// is within one.
     fn is_known_to_have_ended(&self, wire: WireId, end: End) -> bool {
         let process = &self.nodes[self.wires[wire].nodes[end]];
-        wire.is_multiple_of(2) && !process.is_alive && !process.is_off
+        Wire::is_local(wire) && !process.is_alive && !process.is_off
     }
 
     /// An end looks whether it still hears the other.
@@ -642,8 +669,7 @@ impl<'p, 't> World<'p, 't> {
     /// The other end hears of it, if anything can be heard there.
     pub(super) fn put_close_back(&mut self, wire: WireId, end: End) {
         let at = self.now.after(self.latency());
-        let at = self.wires[wire].put(1 - end, at, Arrival::Closed);
-        self.agenda.add(at, Happening::Arrival(wire, 1 - end));
+        self.put(wire, 1 - end, at, Arrival::Closed);
     }
 
     pub(super) fn wake(&mut self, node: usize) -> Result<(), Broken> {
@@ -671,7 +697,7 @@ impl<'p, 't> World<'p, 't> {
     }
 
     /// Until when a node does nothing, because it is stopped.
-    fn delayed(&self, node: usize) -> Option<Time> {
+    pub(super) fn delayed(&self, node: usize) -> Option<Time> {
         Some(self.nodes[node].stopped_until).filter(|until| *until > self.now && self.nodes[node].is_alive)
     }
 
@@ -681,17 +707,17 @@ impl<'p, 't> World<'p, 't> {
         self.delayed(self.wires[*wire].nodes[1 - end]).map(|until| until.0)
     }
 
-    fn latency(&mut self) -> Duration {
+    pub(super) fn latency(&mut self) -> Duration {
         LATENCY + self.chance.up_to(JITTER)
     }
 
     /// How long a message takes from one node to another now.
-    fn way(&mut self, from: usize, to: usize) -> Duration {
+    pub(super) fn way(&mut self, from: usize, to: usize) -> Duration {
         let slowness = self.slowness(from).max(self.slowness(to));
         self.latency() * slowness + self.delay(from, to)
     }
 
-    fn time_of(&self, node: usize) -> Time {
+    pub(super) fn time_of(&self, node: usize) -> Time {
         self.now.after(self.nodes[node].clock)
     }
 
@@ -708,7 +734,11 @@ impl<'p, 't> World<'p, 't> {
         let window = *window_waves as usize * body * (streams - without_waves);
         let (_, members) = self.plan.size();
         let records = self.nodes[node].record_bytes();
-        let parts = if self.plan.scatters { AHEAD * members * NUMBER } else { 0 };
+        let Plan { packet_bytes, ahead_packets, ahead_bytes, .. } = self.plan;
+        let parts = if self.plan.scatters { members } else { 1 };
+        let packet = packet_bytes * parts + PACKET;
+        // What is ahead, and as much again that was taken and not heard of.
+        let logs = LOGS + (ahead_packets * packet).min(2 * ahead_bytes + packet);
         let callers = if node == 0 { self.callers.len() } else { 0 };
         // Of streams without waves that lose nothing a member keeps a window, and the front-end one of each process.
         let lives =
@@ -718,7 +748,7 @@ impl<'p, 't> World<'p, 't> {
         let growth = if self.plan.sifts { 2 * SIFTED_MOST } else { 1 };
         let bounds = [
             (records, growth * (window_bytes / RUN_SHARE + NUMBER * BATCH) * callers.max(lives) * without_waves),
-            (bytes - records, window * (1 + members + 2 * counters.children) + (LOGS + parts) * streams + unconfirmed),
+            (bytes - records, window * (1 + members + 2 * counters.children) + logs * streams + unconfirmed),
         ];
         match bounds.into_iter().find(|(bytes, allowed)| bytes > allowed) {
             Some((bytes, allowed)) => Err(Broken::Memory { node, bytes, allowed }),
@@ -818,7 +848,8 @@ pub(super) fn options(plan: &Plan) -> NodeOptions {
         capacity: plan.shape.iter().map(|children| 2 * children).fold(plan.capacity, usize::max),
         window_waves: plan.window_waves,
         window_bytes: plan.window_bytes,
-        ahead_packets: AHEAD,
+        ahead_packets: plan.ahead_packets,
+        ahead_bytes: plan.ahead_bytes,
         unanswered: plan.unanswered,
         seed: plan.seed,
         ..NodeOptions::default()

@@ -6,7 +6,7 @@ use std::os::fd::BorrowedFd;
 use banyan_link::shared::{SharedError, Spoke};
 use banyan_link::{Bell, Frame, Handed};
 
-use super::Next;
+use crate::link_protocol::Next;
 
 /// See the module.
 #[derive(Debug)]

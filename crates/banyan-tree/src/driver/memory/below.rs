@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use banyan_link::shared::{Hub, SharedError};
 use banyan_link::{Bell, Frame, Handing};
 
-use super::Next;
+use crate::link_protocol::Next;
 
 /// Frames of one child that a node takes before others have their turn: more than a ring holds, unless the child writes
 /// while they are read.

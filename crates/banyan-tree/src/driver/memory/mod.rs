@@ -12,15 +12,4 @@ mod above;
 mod below;
 
 pub(super) use above::Above;
-use banyan_link::Frame;
 pub(super) use below::Below;
-
-/// What the other side has written.
-#[derive(Debug)]
-pub(super) enum Next {
-    Frame(Frame),
-    /// Nothing whose turn has come.
-    Nothing,
-    /// There may be more, but it is the turn of others; nothing may be taken from the socket before.
-    Later,
-}
