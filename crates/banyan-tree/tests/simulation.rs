@@ -322,6 +322,10 @@ fn records_of_which_filters_make_none_or_several_come_once_and_are_all_accounted
             stalls: seed % 8 == 2,
         };
         let shape = [&[3, 4, 5][..], &[2, 2, 2, 2], &[6, 4], &[2, 9]][chance.below(4)].to_vec();
+        // A front-end that pauses does not see how far a process came, of whose last records nothing was made, when another
+        // has taken its place meanwhile.
+        let restarts = chance.one_in(3);
+        let pause = if restarts { 0 } else { chance.below(2) as u64 * 100 };
         let outcome = holds(&Plan {
             shape,
             seed,
@@ -332,12 +336,12 @@ fn records_of_which_filters_make_none_or_several_come_once_and_are_all_accounted
             sifts: true,
             has_failing_filter: chance.one_in(3),
             reopens: chance.one_in(4),
-            restarts: chance.one_in(3),
+            restarts,
             joining: chance.below(3),
             faults,
             window_waves: 16,
             window_bytes: if chance.one_in(2) { 300 + chance.below(3000) } else { 4 << 20 },
-            front_end_pause: Duration::from_millis(chance.below(2) as u64 * 100),
+            front_end_pause: Duration::from_millis(pause),
             ..Plan::default()
         });
         filtered += outcome.filtered;

@@ -106,6 +106,10 @@ fn functions(text: &str) -> Vec<(usize, &str, usize)> {
         let line = lines[start];
         let code = line.trim_start();
         let (_, name) = code.split_once("fn ").filter(|(before, _)| before.chars().all(is_qualifier))?;
+        // Declarations in traits have no body.
+        if code.ends_with(';') {
+            return None;
+        }
         let end = format!("{}}}", &line[..line.len() - code.len()]);
         let length = lines[start..].iter().position(|line| *line == end)? + 1;
         Some((start + 1, name.split(['(', '<']).next()?, length))

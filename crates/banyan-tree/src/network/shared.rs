@@ -93,6 +93,7 @@ impl Core {
         loop {
             let missing = started.difference(&self.driver.node().members());
             if missing.is_empty() {
+                self.note_reports();
                 return Ok(());
             }
             if let Some(refused) = self.refused(session, &missing) {
