@@ -13,7 +13,6 @@ struct Rounds {
     rounds: u32,
 }
 
-/// What a member sends.
 #[derive(Record)]
 struct Timing {
     rank: u32,

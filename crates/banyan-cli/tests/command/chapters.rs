@@ -18,7 +18,7 @@ use crate::workshop::Workshop;
 const COMPARED: &[(&str, &[&str])] = &[
     ("command-copy.md", &["banyan: 8.0 GB"]),
     ("command-demo.md", &["Banyan grows"]),
-    ("command-doctor.md", &["ok "]),
+    ("command-doctor.md", &["ok ", "warning  node9"]),
     ("command-run.md", &["banyan: 3 of 64"]),
     ("command-stack.md", &["4 processes", "2 processes", "not read:\n"]),
     ("command-top.md", &["banyan top  4 hosts"]),

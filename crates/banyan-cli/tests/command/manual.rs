@@ -39,7 +39,7 @@ fn completions_offer_nothing_that_is_hidden() {
     let bash = shop.well(&["completions", "bash"]);
     let offered: Vec<&str> = bash.lines().filter(|line| line.trim_start().starts_with("opts=")).collect();
     let has = |line: &&str, word: &str| line.split([' ', '"']).any(|other| other == word);
-    for hidden in ["agent", "--answer", "--send", "--inherited"] {
+    for hidden in ["agent", "--send", "--inherited"] {
         assert!(!offered.iter().any(|line| has(line, hidden)), "{hidden}");
     }
     let of_stack = offered.iter().find(|line| has(line, "--python")).expect("the options of stack");
