@@ -25,7 +25,7 @@ impl Limit {
         self.timeout.map_or(Ok(()), end_after)
     }
 
-    /// As [`begin`](Limit::begin), with something to clean up before this process ends.
+    /// Starts the limit, with something to clean up before this process ends.
     pub fn begin_with(&self, clean_up: fn()) -> Result<(), Failure> {
         self.timeout.map_or(Ok(()), |time| end_after_with(time, clean_up))
     }
