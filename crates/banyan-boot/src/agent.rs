@@ -25,7 +25,7 @@ use crate::node::greeting::READY;
 use crate::node::together::Together;
 use crate::node::{Node, Setting, agent_link_options};
 use crate::options::Leftovers;
-use crate::process::{Role, STATUS_SPARED, Spawner, Will, end_descendants, keep, keep_guarded, set_title};
+use crate::process::{KeeperSocket, Role, STATUS_SPARED, Spawner, end_descendants, keep, keep_guarded, set_title};
 use crate::shape;
 
 /// How long an agent waits for its work after it was started.
@@ -162,13 +162,13 @@ fn finish(worked: io::Result<Result<Leftovers, String>>) -> i32 {
 
 fn work(
     channel: &AgentChannel,
-    keeper: Will,
+    keeper: KeeperSocket,
     extension: impl FnOnce() -> Option<Box<dyn AgentExtension>>,
 ) -> Result<Leftovers, String> {
     let mut spawner = Spawner::new().map_err(|error| format!("cannot start processes: {error}"))?;
     // Nothing else runs in an agent.
     spawner.remember_signals();
-    let (mut door, mut together, mut _roster) = (None, None, None);
+    let (mut listener, mut together, mut _roster) = (None, None, None);
     let mut link = match channel {
         AgentChannel::Inherited { heartbeat } => {
             Link::inherited(inherited_socket(JOIN_DESCRIPTOR)?, &parent_link_options(*heartbeat))
@@ -180,7 +180,7 @@ fn work(
         }
         AgentChannel::Roster(path) => {
             let arrival = Arrival::by_roster(path)?;
-            door = arrival.door;
+            listener = arrival.listener;
             _roster = arrival.roster;
             together = Some(Together::below(arrival.secret));
             arrival.link
@@ -196,7 +196,7 @@ fn work(
     agent_program.directory.clone_from(&assignment.agent_directory);
     let (held, leftovers) = (assignment.held, assignment.terms.leftovers);
     let extension = assignment.note.as_ref().and_then(|_| extension());
-    let (keeper, listener, hosts, extension_port) = (Some(keeper), door, Vec::new(), None);
+    let (keeper, listener, hosts, extension_port) = (Some(keeper), listener, Vec::new(), None);
     let setting =
         Setting { host, agent_program, keeper, spawner, listener, together, hosts, held, extension, extension_port };
     let mut node = Node::agent(link, assignment, setting).map_err(|error| error.to_string())?;
@@ -216,7 +216,7 @@ impl Drop for DiesOfPanic {
 }
 
 /// Calls this process, and its keeper, by what they are; from then on the keeper asks before it ends this process.
-fn name_processes(assignment: &Assignment, host: &str, keeper: &Will) {
+fn name_processes(assignment: &Assignment, host: &str, keeper: &KeeperSocket) {
     let [a, b, c, d, ..] = assignment.session;
     let session = u32::from_be_bytes([a, b, c, d]);
     set_title(Role::Agent, &format!("{} of session {session:08x} on {host}", assignment.node));

@@ -1,4 +1,4 @@
-//! How an agent that was started together with all others arrives: it reads the roster, opens its own door if it will
+//! How an agent that was started together with all others arrives: it reads the roster, opens its own listener if it will
 //! have children, and finds its parent.
 
 use std::ffi::OsStr;
@@ -8,8 +8,8 @@ use std::io::{self, Read};
 use banyan_link::{Link, Listener, Secret};
 use rustix::fs::{Mode, OFlags};
 
-use crate::door;
 use crate::launcher::together::RosterFile;
+use crate::listening;
 use crate::roster::{Identity, ROSTER_BYTES, Roster};
 use crate::search::find_parent;
 
@@ -18,7 +18,7 @@ pub(crate) struct Arrival {
     /// The link to its parent.
     pub(crate) link: Link,
     /// Where its children come; `None` if it has none.
-    pub(crate) door: Option<Listener>,
+    pub(crate) listener: Option<Listener>,
     /// The session's secret.
     pub(crate) secret: Secret,
     /// The roster, which goes with this agent if it is still there.
@@ -40,14 +40,14 @@ fn arrive(path: &OsStr, who: &Identity) -> Result<Arrival, String> {
     let index = roster.index_of(who).map_err(|error| error.to_string())?;
     let options = roster.link_options();
     // Before it looks for its own parent: its children look for it already.
-    let door = (roster.agents[index].below > 0)
-        .then(|| door::listen(&roster.secret, index as u32, &options))
+    let listener = (roster.agents[index].below > 0)
+        .then(|| listening::listen(&roster.secret, index as u32, &options))
         .transpose()
         .map_err(|error| format!("no port to listen at: {error}"))?;
     // Not before: other agents may still have to read it. Once a parent was waited for in vain they have, or never will.
     let file = RosterFile::given(path, roster.session);
     let link = find_parent(&roster, index, &options).map_err(|error| error.to_string())?;
-    Ok(Arrival { link, door, secret: roster.secret, roster: file })
+    Ok(Arrival { link, listener, secret: roster.secret, roster: file })
 }
 
 /// The roster's text. Standard streams lead nowhere afterwards, but for standard error.

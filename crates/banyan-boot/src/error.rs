@@ -7,9 +7,9 @@ use crate::agent_layout::LayoutError;
 use crate::described::DescribedError;
 use crate::extension::NOTE_BYTES;
 use crate::problem::{Problem, ProblemKind};
+use crate::problem_summary::ProblemSummary;
 use crate::process::ExitState;
 use crate::room::Room;
-use crate::trouble::Trouble;
 
 /// Why a session could not be launched. Everything that was started has been ended.
 #[derive(Debug, thiserror::Error)]
@@ -59,7 +59,7 @@ pub enum LaunchError {
         least: Option<usize>,
     },
     /// It took too long.
-    #[error("the launch did not end in time: {progress}{}", Trouble(.problems))]
+    #[error("the launch did not end in time: {progress}{}", ProblemSummary(.problems))]
     TooSlow {
         /// How far it had come.
         progress: String,
@@ -107,7 +107,7 @@ fn describe(problems: &[Problem], hosts: usize, least: Option<usize>) -> String 
         let needed = if least == 1 { "1 host is" } else { &format!("{least} hosts are") };
         let _ = write!(text, ", and at least {needed} needed");
     }
-    let _ = write!(text, "{}", Trouble(problems));
+    let _ = write!(text, "{}", ProblemSummary(problems));
     text
 }
 

@@ -67,7 +67,6 @@ mod attaching;
 mod collective;
 mod described;
 mod distribution;
-mod door;
 mod error;
 mod event;
 mod extension;
@@ -75,6 +74,7 @@ mod fallback;
 mod inherited;
 mod launcher;
 mod layout;
+mod listening;
 mod machine;
 mod member;
 mod message;
@@ -82,6 +82,7 @@ mod node;
 mod options;
 mod passing;
 mod problem;
+mod problem_summary;
 pub mod process;
 mod process_table;
 mod room;
@@ -92,7 +93,6 @@ mod shape;
 mod sharing;
 mod staging;
 mod ticket;
-mod trouble;
 mod tunnel;
 
 pub use agent::{AgentChannel, become_agent_if_asked, become_agent_if_asked_with, run_agent, run_agent_with};
@@ -103,23 +103,23 @@ pub use banyan_ranks::{RankSet, RankSetError};
 pub use collective::{Absent, BadReduction, CollectiveError, Element, ReduceOp};
 pub use described::DescribedError;
 pub use distribution::{HostDistribution, Input, Output, ProcessDistribution, Stdio};
-pub use door::listen_at;
 pub use error::{LaunchError, SessionError};
 pub use event::{Event, Lines};
 pub use extension::{AgentExtension, AgentInfo, ExtensionControl, GuardInfo, extension_socket};
 pub use fallback::Fallback;
 pub use launcher::{Launcher, SshOptions};
+pub use listening::listen_at;
 pub use machine::local_addresses;
 pub use member::{JoinError, Member, MemberError};
 pub use options::{Leftovers, SessionOptions};
 pub use problem::{Problem, ProblemKind};
+pub use problem_summary::{ProblemSummary, likeness};
 pub use process::ExitState;
 pub use process_table::{MemberProcess, ProcessTable};
 pub use room::Room;
 pub use session::{Launch, Outcome, Session};
 pub use staging::{
-    Assembly, Delivery, Links, MadeDirectories, Parcel, ParcelError, ParcelStore, Parcels, Part, Parts, Place, Reading,
-    Skip, Skipped, Stage, StageError, StageReport, Wanted, remove_leftovers, remove_leftovers_of, staged_path,
+    Assembly, Delivery, Links, MadeDirectories, Parcel, ParcelError, ParcelStore, ParcelTarget, Parcels, Part, Parts,
+    Reading, Skip, Skipped, Stage, StageError, StageReport, Wanted, remove_leftovers, remove_leftovers_of, staged_path,
 };
 pub use ticket::{Ticket, TicketError};
-pub use trouble::{Trouble, likeness};

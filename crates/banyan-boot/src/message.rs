@@ -33,7 +33,7 @@
 //! | [`REFUSED`] | up | 0 | 0 | record [`Refused`](banyan_link::Refused): those since the last one |
 //! | [`UNSTARTED`] | up | the node number of an agent that the one above it cannot start | 0 | that one's host, a line break, and the cause: text |
 //! | [`AWAITED`] | up | the node number of an agent | 0 | the node numbers below it of agents that have not come: numbers of 32 bits |
-//! | [`DOOR`] | up | the agent's node number | 0 | addresses and ports with spaces between them: text |
+//! | [`ATTACH_ADDRESSES`] | up | the agent's node number | 0 | addresses and ports with spaces between them: text |
 //! | [`SIGNAL`] | down | the signal | 0 | a rank set; empty: all members |
 //! | [`STAGE_BEGIN`] | down | 0 | 0 | record [`Offer`](crate::staging::Offer) |
 //! | [`STAGED`] | up | the transfer | 0: who has it, 1: who has got it | five numbers of 32 bits: agents that had it, need it, stored it, failed, had not come |
@@ -118,14 +118,14 @@ banyan_link::kinds! {
     pub(crate) PROGRESS = control(141);
     /// Control: something went wrong at a host.
     pub(crate) PROBLEM = control(143);
-    /// Control: those that were refused at doors of a subtree.
+    /// Control: those that were refused at listeners of a subtree.
     pub(crate) REFUSED = control(153);
     /// Control: an agent cannot be started by the node above it; the front-end is to try.
     pub(crate) UNSTARTED = control(154);
     /// Control: who has not come yet below an agent.
     pub(crate) AWAITED = control(155);
     /// Control: where members of other hosts attach.
-    pub(crate) DOOR = control(150);
+    pub(crate) ATTACH_ADDRESSES = control(150);
     /// Control: a signal for members.
     pub(crate) SIGNAL = control(144);
     /// Control: the parent will be silent for so many seconds at most; 0: it is back.

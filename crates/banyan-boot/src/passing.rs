@@ -8,32 +8,32 @@ use std::io::{self, IsTerminal, Write};
 use std::sync::Arc;
 
 use crate::event::Lines;
-use crate::node::desk::Desk;
+use crate::node::root_channel::RootChannel;
 
 /// Begins to pass on what the root lays down for that, until the session is over.
-pub(crate) fn begin(desk: &Arc<Desk>) -> io::Result<()> {
-    let desk = Arc::clone(desk);
+pub(crate) fn begin(channel: &Arc<RootChannel>) -> io::Result<()> {
+    let channel = Arc::clone(channel);
     let run = move || {
-        pass(&desk, &mut io::stderr(), io::stderr().is_terminal());
-        desk.lay(|papers| papers.is_all_passed = true);
+        pass(&channel, &mut io::stderr(), io::stderr().is_terminal());
+        channel.lay(|root_state| root_state.is_all_passed = true);
     };
     std::thread::Builder::new().name("banyan-output".into()).spawn(run).map(drop)
 }
 
-fn pass(desk: &Desk, out: &mut impl Write, escapes: bool) {
+fn pass(channel: &RootChannel, out: &mut impl Write, escapes: bool) {
     let mut is_read = true;
-    while let Some(lines) = next(desk) {
+    while let Some(lines) = next(channel) {
         if is_read {
             is_read = out.write_all(&labelled(&lines, escapes)).and_then(|()| out.flush()).is_ok();
         }
         // There is room again.
-        desk.ring();
+        channel.ring();
     }
 }
 
-fn next(desk: &Desk) -> Option<Lines> {
-    let next = desk.wait(None, |papers| match papers.take_passed() {
-        None if papers.over => Some(None),
+fn next(channel: &RootChannel) -> Option<Lines> {
+    let next = channel.wait(None, |root_state| match root_state.take_passed() {
+        None if root_state.over => Some(None),
         lines => lines.map(Some),
     });
     next.flatten()
@@ -93,12 +93,12 @@ mod tests {
                 Ok(())
             }
         }
-        let desk = Desk::new(1, [3].into_iter().collect(), None).unwrap();
-        desk.lay(|papers| {
-            (0..3).for_each(|_| papers.pass(lines(b"a\n")));
-            papers.over = true;
+        let channel = RootChannel::new(1, [3].into_iter().collect(), None).unwrap();
+        channel.lay(|root_state| {
+            (0..3).for_each(|_| root_state.pass(lines(b"a\n")));
+            root_state.over = true;
         });
-        pass(&desk, &mut Closed, false);
-        assert!(desk.has_room() && desk.papers().take_passed().is_none());
+        pass(&channel, &mut Closed, false);
+        assert!(channel.has_room() && channel.root_state().take_passed().is_none());
     }
 }

@@ -36,7 +36,7 @@ pub(crate) struct Roster {
     pub(crate) session: SessionId,
     pub(crate) secret: Secret,
     /// All agents of the session, by their number.
-    pub(crate) agents: Vec<Place>,
+    pub(crate) agents: Vec<AgentHost>,
     /// Where the front-end listens.
     pub(crate) front_end: Vec<SocketAddr>,
     /// How long a parent may take to come.
@@ -47,7 +47,7 @@ pub(crate) struct Roster {
 
 /// Where an agent runs.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Place {
+pub(crate) struct AgentHost {
     /// The host's name, as the launcher knows it.
     pub(crate) host: String,
     /// Its address or another name that leads there; empty: the host's name does.
@@ -104,12 +104,12 @@ impl Identity {
     }
 }
 
-impl Place {
+impl AgentHost {
     /// From the values of its line.
-    fn parse(line: &str) -> Option<Place> {
+    fn parse(line: &str) -> Option<AgentHost> {
         let mut values = line.split_whitespace();
         let below = values.next()?.parse().ok()?;
-        Some(Place { below, host: values.next()?.into(), address: values.next().unwrap_or_default().into() })
+        Some(AgentHost { below, host: values.next()?.into(), address: values.next().unwrap_or_default().into() })
     }
 }
 
@@ -118,7 +118,7 @@ impl Roster {
     pub(crate) fn new(
         assignment: &Assignment,
         secret: Secret,
-        agents: Vec<Place>,
+        agents: Vec<AgentHost>,
         front_end: Vec<SocketAddr>,
     ) -> Roster {
         let Terms { encrypt, heartbeat, silence, .. } = assignment.terms;
@@ -147,7 +147,7 @@ impl Roster {
         line("host_deadline_ms", &self.host_deadline.as_millis());
         line("heartbeat_ms", &self.heartbeat.every.as_millis());
         line("silence_ms", &self.heartbeat.lost_after.as_millis());
-        for Place { host, address, below } in &self.agents {
+        for AgentHost { host, address, below } in &self.agents {
             if host.is_empty() || host.contains(char::is_whitespace) || address.contains(char::is_whitespace) {
                 return Err(RosterError::Host(host.clone()));
             }
@@ -166,8 +166,8 @@ impl Roster {
         };
         // First of all: a roster of another protocol may look different but for this.
         OtherProtocol::check(value("protocol")?.parse().map_err(|_| RosterError::Field("protocol"))?)?;
-        let agents = lines().filter(|(key, _)| *key == "agent").map(|(_, agent)| Place::parse(agent));
-        let agents: Vec<Place> = agents.collect::<Option<_>>().ok_or(RosterError::Field("agent"))?;
+        let agents = lines().filter(|(key, _)| *key == "agent").map(|(_, agent)| AgentHost::parse(agent));
+        let agents: Vec<AgentHost> = agents.collect::<Option<_>>().ok_or(RosterError::Field("agent"))?;
         if shape::misfit(agents.len(), |agent| agents[agent].below).is_some() {
             return Err(RosterError::Field("tree of agents"));
         }
@@ -242,7 +242,7 @@ pub(crate) mod tests {
             agents: hosts
                 .iter()
                 .zip(shape::balanced(hosts.len(), 2))
-                .map(|(host, below)| Place { host: (*host).into(), address: String::new(), below })
+                .map(|(host, below)| AgentHost { host: (*host).into(), address: String::new(), below })
                 .collect(),
             front_end: vec!["10.0.0.1:7".parse().unwrap(), "[::1]:7".parse().unwrap()],
             host_deadline: Duration::from_secs(5),

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use banyan_link::{Address, Event, Link, LinkOptions, Opening, PeerId};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use crate::door::{self, ATTEMPTS};
+use crate::listening::{self, ATTEMPTS};
 use crate::roster::Roster;
 use crate::shape;
 
@@ -87,7 +87,7 @@ fn at_agent(roster: &Roster, agent: usize, from: Instant) -> Result<Vec<Candidat
     let name = if place.address.is_empty() { &place.host } else { &place.address };
     let found = (name.as_str(), 0).to_socket_addrs();
     let found = found.map_err(|source| SearchError::NoAddress { host: place.host.clone(), source })?;
-    let ports = (0..ATTEMPTS).map(|attempt| (attempt, door::port(&roster.secret, agent as u32, attempt)));
+    let ports = (0..ATTEMPTS).map(|attempt| (attempt, listening::port(&roster.secret, agent as u32, attempt)));
     let candidate = |ip, (attempt, port)| {
         let address = SocketAddr::new(ip, port);
         Candidate { address, from_round: 1 + attempt * ROUNDS_A_PORT, from, link: None }
@@ -208,12 +208,12 @@ mod tests {
     #[test]
     fn a_parent_that_comes_late_and_finds_its_port_taken_is_found() {
         let roster = parent_and_child();
-        let stranger = TcpListener::bind(("0.0.0.0", door::port(&roster.secret, 0, 0)));
+        let stranger = TcpListener::bind(("0.0.0.0", listening::port(&roster.secret, 0, 0)));
         std::thread::scope(|scope| {
             let child = scope.spawn(|| find_parent(&roster, 1, &roster.link_options()));
-            // The child has been at the stranger's door before the parent opens its own, if there is a stranger.
+            // The child has been at the stranger's listener before the parent opens its own, if there is a stranger.
             let _guest = stranger.as_ref().ok().map(|stranger| stranger.accept().unwrap());
-            let listener = door::listen(&roster.secret, 0, &roster.link_options()).unwrap();
+            let listener = listening::listen(&roster.secret, 0, &roster.link_options()).unwrap();
             let _parents_end = accept_one(listener, &roster);
             assert!(child.join().unwrap().is_ok());
         });

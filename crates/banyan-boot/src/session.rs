@@ -21,11 +21,11 @@ use crate::event::Event;
 use crate::extension::NOTE_BYTES;
 use crate::fallback::Fallback;
 use crate::launcher::program::{AgentProgram, check_directory};
-use crate::launcher::together::{Muster, fill_in_hosts};
+use crate::launcher::together::{StartTogether, fill_in_hosts};
 use crate::launcher::{LOCALHOST, Launcher, Way};
 use crate::layout::{self, AgentPlan};
 use crate::message::CHUNK;
-use crate::node::desk::{Desk, Goods, Order};
+use crate::node::root_channel::{MemberData, Order, RootChannel};
 use crate::node::together::Together;
 use crate::node::{Node, Setting};
 use crate::options::SessionOptions;
@@ -55,7 +55,7 @@ const ROLL_CALL_DEADLINE: Duration = Duration::from_secs(1);
 /// A running session. Dropping it ends everything it started, on every host.
 #[derive(Debug)]
 pub struct Session {
-    pub(crate) desk: Arc<Desk>,
+    pub(crate) channel: Arc<RootChannel>,
     root: Option<JoinHandle<()>>,
     /// By rank.
     hosts: Vec<Arc<str>>,
@@ -124,7 +124,7 @@ impl Launch {
                     return Ok(Some(session));
                 }
                 let came = session.come_up(options, self.deadline);
-                if session.desk.papers().is_agent_needed {
+                if session.channel.root_state().is_agent_needed {
                     self.brings_agent = true;
                     options.notice.iter().for_each(|notice| notice("hosts lack the agent program: it goes along"));
                     return Ok(None);
@@ -133,7 +133,7 @@ impl Launch {
                 if unreachable.is_empty() {
                     session.missing = std::mem::take(&mut self.missing);
                     if let Some(ticket) = &mut session.ticket {
-                        ticket.add_doors(&session.desk.papers().doors);
+                        ticket.add_attach_addresses(&session.channel.root_state().listeners);
                     }
                     return Ok(Some(session));
                 }
@@ -253,14 +253,15 @@ impl Session {
             note: options.extension.clone(),
         };
         let ticket = Ticket::of(&assignment);
-        let muster = (assignment.way == Way::Together)
-            .then(|| Muster::prepare(options, &assignment, &agent_program, brings_agent))
+        let start_together = (assignment.way == Way::Together)
+            .then(|| StartTogether::prepare(options, &assignment, &agent_program, brings_agent))
             .transpose()?;
         let passing = ranks_of_images(&assignment.agents, |image| passes(&distributions[image as usize]));
-        let desk = Arc::new(Desk::new(size as usize, passing.clone(), options.awaited).map_err(LaunchError::System)?);
-        let root = run_root(Arc::clone(&desk), assignment, agent_program, muster, &hosts, options)?;
+        let channel =
+            Arc::new(RootChannel::new(size as usize, passing.clone(), options.awaited).map_err(LaunchError::System)?);
+        let root = run_root(Arc::clone(&channel), assignment, agent_program, start_together, &hosts, options)?;
         let mut session = Session {
-            desk,
+            channel,
             root: Some(root),
             hosts,
             agents_of,
@@ -280,7 +281,7 @@ impl Session {
             is_passing: false,
         };
         if !passing.is_empty() {
-            passing::begin(&session.desk).map_err(LaunchError::System)?;
+            passing::begin(&session.channel).map_err(LaunchError::System)?;
             session.is_passing = true;
         }
         Ok(session)
@@ -291,9 +292,9 @@ impl Session {
     fn come_up(&mut self, options: &SessionOptions, deadline: Option<Instant>) -> Result<Vec<Problem>, LaunchError> {
         let agents = self.agents as u32;
         let size = self.hosts.len() as u32;
-        let up = self.desk.wait(deadline, |papers| {
-            let came = papers.over || papers.is_agent_needed || papers.progress.agents >= agents;
-            came.then(|| (std::mem::take(&mut papers.problems), papers.is_agent_needed))
+        let up = self.channel.wait(deadline, |root_state| {
+            let came = root_state.over || root_state.is_agent_needed || root_state.progress.agents >= agents;
+            came.then(|| (std::mem::take(&mut root_state.problems), root_state.is_agent_needed))
         });
         let Some((problems, is_agent_needed)) = up else { return Err(self.too_slow(Vec::new(), size)) };
         if is_agent_needed {
@@ -303,7 +304,7 @@ impl Session {
             problems.iter().filter(|problem| problem.kind != ProblemKind::NotStarted).cloned().collect();
         if unreachable.is_empty() {
             if holds(self.host_count) {
-                self.desk.order(Order::Release);
+                self.channel.order(Order::Release);
             }
             return self.members_up(problems, size, deadline).map(|()| Vec::new());
         }
@@ -315,9 +316,10 @@ impl Session {
 
     /// Waits until every member runs, or is known not to. These are the problems so far.
     fn members_up(&self, mut problems: Vec<Problem>, size: u32, deadline: Option<Instant>) -> Result<(), LaunchError> {
-        let up = self.desk.wait(deadline, |papers| {
-            let progress = papers.progress;
-            (papers.over || progress.started + progress.failed >= size).then(|| std::mem::take(&mut papers.problems))
+        let up = self.channel.wait(deadline, |root_state| {
+            let progress = root_state.progress;
+            (root_state.over || progress.started + progress.failed >= size)
+                .then(|| std::mem::take(&mut root_state.problems))
         });
         let Some(further) = up else { return Err(self.too_slow(problems, size)) };
         problems.extend(further);
@@ -331,13 +333,14 @@ impl Session {
     /// The time for the launch is over. Every agent that has not come is a problem of its host, beside those there were.
     fn too_slow(&self, mut problems: Vec<Problem>, size: u32) -> LaunchError {
         let agents = self.agents as u32;
-        let before = self.desk.papers().progress;
-        self.desk.order(Order::TimeIsUp);
+        let before = self.channel.root_state().progress;
+        self.channel.order(Order::TimeIsUp);
         let deadline = Instant::now() + ROLL_CALL_DEADLINE;
         // Who does not even say who is missing below is missing more than they are; what has been said is told.
-        let _ =
-            self.desk.wait(Some(deadline), |papers| (papers.over || papers.progress.agents >= agents).then_some(()));
-        problems.extend(std::mem::take(&mut self.desk.papers().problems));
+        let _ = self
+            .channel
+            .wait(Some(deadline), |root_state| (root_state.over || root_state.progress.agents >= agents).then_some(()));
+        problems.extend(std::mem::take(&mut self.channel.root_state().problems));
         let silent = problems.iter().filter(|problem| problem.kind == ProblemKind::Unreachable);
         let silent: HashSet<&str> = silent.map(|problem| problem.host.as_str()).collect();
         let progress = match silent.len() {
@@ -397,42 +400,42 @@ impl Session {
     /// Hosts whose agents other hosts could not start, which may lack a key that this one has. They were left to the
     /// front-end, which has started them or tried to.
     pub fn fallbacks(&self) -> Vec<Fallback> {
-        self.desk.papers().fallbacks.clone()
+        self.channel.root_state().fallbacks.clone()
     }
 
     /// Whether any member was started, or could not be.
     pub fn has_begun(&self) -> bool {
-        let progress = self.desk.papers().progress;
+        let progress = self.channel.root_state().progress;
         progress.started + progress.failed > 0
     }
 
     /// Whether every host has answered or was given up, and every member was started or is known not to be.
     pub fn is_up(&self) -> bool {
-        let progress = self.desk.papers().progress;
+        let progress = self.channel.root_state().progress;
         progress.agents as usize >= self.agents && progress.started + progress.failed >= self.size()
     }
 
     /// Gives up the hosts that have not answered yet: each becomes a [`Problem`] that cannot be reached.
     pub fn give_up_awaited(&self) {
-        self.desk.order(Order::TimeIsUp);
+        self.channel.order(Order::TimeIsUp);
     }
 
-    /// Connections that were refused so far at the doors of the front-end and of its agents: port scans, other programs,
+    /// Connections that were refused so far at the listeners of the front-end and of its agents: port scans, other programs,
     /// wrong secrets. Those at agents come when they have doubled, and before the end of any of their members. Who has
     /// shown that it knows the secret is not counted: agents try all addresses of the one above them at once.
     pub fn refused(&self) -> Refused {
-        self.desk.papers().refused
+        self.channel.root_state().refused
     }
 
     /// Sends bytes to the master. Waits while the master is far behind; returns when the last of them are on their way.
     pub fn send_user_data(&self, bytes: &[u8]) {
         let mut pieces = bytes.chunks(CHUNK).peekable();
         if pieces.peek().is_none() {
-            self.desk.hand_in(Goods::User { bytes: Bytes::new(), more: false });
+            self.channel.hand_in(MemberData::User { bytes: Bytes::new(), more: false });
         }
         while let Some(piece) = pieces.next() {
             let more = pieces.peek().is_some();
-            self.desk.hand_in(Goods::User { bytes: Bytes::copy_from_slice(piece), more });
+            self.channel.hand_in(MemberData::User { bytes: Bytes::copy_from_slice(piece), more });
         }
     }
 
@@ -457,15 +460,15 @@ impl Session {
     /// # Errors
     /// As [`recv_user_data`](Self::recv_user_data), and [`SessionError::TimedOut`] after the limit.
     pub fn recv_user_data_timeout(&self, limit: impl Into<Deadline>) -> Result<Vec<u8>, SessionError> {
-        let taken = self.desk.wait(limit.into().instant(), |papers| match papers.take_user() {
+        let taken = self.channel.wait(limit.into().instant(), |root_state| match root_state.take_user() {
             Some(message) => Some(Ok(message)),
-            None if papers.over => Some(Err(SessionError::Ended)),
-            None => match papers.states.first() {
+            None if root_state.over => Some(Err(SessionError::Ended)),
+            None => match root_state.states.first() {
                 Some(Some(state)) => Some(Err(SessionError::MasterEnded { state: state.clone() })),
                 _ => None,
             },
         });
-        self.desk.ring();
+        self.channel.ring();
         taken.unwrap_or(Err(SessionError::TimedOut))
     }
 
@@ -500,11 +503,11 @@ impl Session {
     /// Which member is which process, where, and by which agent: for people, and as records for programs. Members that attach
     /// have a process once they have come.
     pub fn processes(&self) -> ProcessTable {
-        let papers = self.desk.papers();
+        let root_state = self.channel.root_state();
         let member = |(rank, host): (u32, &Arc<str>)| MemberProcess {
             rank,
             host: host.to_string(),
-            pid: papers.processes.get(&rank).copied(),
+            pid: root_state.processes.get(&rank).copied(),
             image: self.images.get(self.images_of[rank as usize] as usize).cloned().unwrap_or_default(),
             agent: self.agents_of[rank as usize],
         };
@@ -513,12 +516,12 @@ impl Session {
 
     /// How a member ended; `None` if it has not, as far as is known.
     pub fn exit_state(&self, rank: u32) -> Option<ExitState> {
-        self.desk.papers().states.get(rank as usize).cloned().flatten()
+        self.channel.root_state().states.get(rank as usize).cloned().flatten()
     }
 
     /// The last line that a member wrote to standard error, cut to 400 characters; `None` if it wrote none that was to come here.
     pub fn last_words(&self, rank: u32) -> Option<String> {
-        self.desk.papers().last_words(rank).cloned()
+        self.channel.root_state().last_words(rank).cloned()
     }
 
     /// Waits for the next thing that happens.
@@ -536,11 +539,11 @@ impl Session {
     /// As [`recv_event`](Self::recv_event), and [`SessionError::TimedOut`] after the limit.
     pub fn recv_event_timeout(&self, limit: impl Into<Deadline>) -> Result<Event, SessionError> {
         let size = self.hosts.len();
-        let event = self.desk.wait(limit.into().instant(), |papers| match papers.take_event() {
+        let event = self.channel.wait(limit.into().instant(), |root_state| match root_state.take_event() {
             Some(event) => Some(Ok(event)),
-            None => (papers.over || papers.ended == size).then_some(Err(SessionError::Ended)),
+            None => (root_state.over || root_state.ended == size).then_some(Err(SessionError::Ended)),
         });
-        self.desk.ring();
+        self.channel.ring();
         event.unwrap_or(Err(SessionError::TimedOut))
     }
 
@@ -556,13 +559,13 @@ impl Session {
     /// be because nobody takes its output: take events in another thread meanwhile.
     pub fn write_input(&self, bytes: &[u8]) {
         for piece in bytes.chunks(CHUNK) {
-            self.desk.hand_in(Goods::Input { bytes: Bytes::copy_from_slice(piece), last: false });
+            self.channel.hand_in(MemberData::Input { bytes: Bytes::copy_from_slice(piece), last: false });
         }
     }
 
     /// Closes standard input.
     pub fn close_input(&self) {
-        self.desk.hand_in(Goods::Input { bytes: Bytes::new(), last: true });
+        self.channel.hand_in(MemberData::Input { bytes: Bytes::new(), last: true });
     }
 
     /// Sends a signal to all members, or to some.
@@ -576,22 +579,22 @@ impl Session {
     }
 
     fn order_signal(&self, signal: i32, ranks: Option<RankSet>) {
-        self.desk.order(Order::Signal { signal, ranks });
+        self.channel.order(Order::Signal { signal, ranks });
     }
 
     /// Stops all members, and tells the agents that this process is about to be stopped too, so that they do not take its
     /// silence for its end. They wait for three days; [`Session::resume`] lets all go on.
     pub fn pause(&self) {
         self.order_signal(libc::SIGSTOP, None);
-        self.desk.order(Order::Pause { seconds: PAUSE_SECONDS });
+        self.channel.order(Order::Pause { seconds: PAUSE_SECONDS });
         let deadline = Instant::now() + PAUSE_DEADLINE;
         // Agents that cannot be told in time end their members if the silence is long.
-        let _ = self.desk.wait(Some(deadline), |papers| (papers.is_paused || papers.over).then_some(()));
+        let _ = self.channel.wait(Some(deadline), |root_state| (root_state.is_paused || root_state.over).then_some(()));
     }
 
     /// Lets members go on after a [pause](Session::pause).
     pub fn resume(&self) {
-        self.desk.order(Order::Pause { seconds: 0 });
+        self.channel.order(Order::Pause { seconds: 0 });
         self.order_signal(libc::SIGCONT, None);
     }
 
@@ -606,12 +609,12 @@ impl Session {
     /// [`SessionError::TimedOut`] after the limit.
     pub fn wait_timeout(&self, limit: impl Into<Deadline>) -> Result<Outcome, SessionError> {
         let size = self.hosts.len();
-        let done = self.desk.wait(limit.into().instant(), |papers| {
-            if papers.take_event().is_some() {
-                while papers.take_event().is_some() {}
-                self.desk.ring();
+        let done = self.channel.wait(limit.into().instant(), |root_state| {
+            if root_state.take_event().is_some() {
+                while root_state.take_event().is_some() {}
+                self.channel.ring();
             }
-            (papers.ended == size || papers.over).then(|| papers.states.clone())
+            (root_state.ended == size || root_state.over).then(|| root_state.states.clone())
         });
         let states = done.ok_or(SessionError::TimedOut)?;
         Ok(Outcome {
@@ -624,7 +627,7 @@ impl Session {
 
     /// Begins to end everything and returns at once; [`Session::recv_event`] gives what happens until it has ended.
     pub fn stop(&self) {
-        self.desk.order(Order::End);
+        self.channel.order(Order::End);
     }
 
     /// Ends everything and waits until it has ended.
@@ -647,13 +650,13 @@ impl Session {
 
     fn leave(&mut self, order: Order) -> Result<(), SessionError> {
         let Some(root) = self.root.take() else { return Ok(()) };
-        self.desk.order(order);
+        self.channel.order(order);
         let deadline = Instant::now() + self.grace + END_DEADLINE;
-        let over = self.desk.wait(Some(deadline), |papers| papers.over.then_some(()));
+        let over = self.channel.wait(Some(deadline), |root_state| root_state.over.then_some(()));
         if self.is_passing {
             // Whoever reads standard error may have stopped reading.
             let deadline = Instant::now() + PASS_DEADLINE;
-            let _ = self.desk.wait(Some(deadline), |papers| papers.is_all_passed.then_some(()));
+            let _ = self.channel.wait(Some(deadline), |root_state| root_state.is_all_passed.then_some(()));
         }
         match over {
             Some(()) => root.join().map_err(|_| SessionError::Ended),
@@ -809,10 +812,10 @@ fn random_id() -> std::io::Result<[u8; 16]> {
 
 /// Runs the root of the tree in a thread of its own.
 fn run_root(
-    desk: Arc<Desk>,
+    channel: Arc<RootChannel>,
     assignment: Assignment,
     agent_program: AgentProgram,
-    muster: Option<Muster>,
+    start_together: Option<StartTogether>,
     hosts: &[Arc<str>],
     options: &SessionOptions,
 ) -> Result<JoinHandle<()>, LaunchError> {
@@ -820,10 +823,10 @@ fn run_root(
     let run = move || {
         let ran = Spawner::new().and_then(|spawner| {
             let host = LOCALHOST.to_owned();
-            let (listener, together) = match muster {
+            let (listener, together) = match start_together {
                 None => (None, None),
-                Some(muster) => {
-                    let (listener, together) = Together::by(muster);
+                Some(start_together) => {
+                    let (listener, together) = Together::by(start_together);
                     (Some(listener), Some(together))
                 }
             };
@@ -840,17 +843,17 @@ fn run_root(
                 extension,
                 extension_port,
             };
-            Node::root(Arc::clone(&desk), assignment, setting)?.run()
+            Node::root(Arc::clone(&channel), assignment, setting)?.run()
         });
         if let Err(error) = ran {
             let cause = format!("the front-end cannot go on: {error}");
             let (host, kind) = (LOCALHOST.to_owned(), ProblemKind::FrontEnd);
             let remedy = "check the limits here (ulimit -n)".to_owned();
             let problem = Problem { host, kind, cause, remedy, members: String::new() };
-            desk.lay(|papers| papers.problems.push(problem));
+            channel.lay(|root_state| root_state.problems.push(problem));
         }
-        desk.name_awaited(&[]);
-        desk.lay(|papers| papers.over = true);
+        channel.name_awaited(&[]);
+        channel.lay(|root_state| root_state.over = true);
     };
     std::thread::Builder::new().name("banyan".into()).spawn(run).map_err(LaunchError::System)
 }

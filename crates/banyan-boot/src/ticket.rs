@@ -98,8 +98,8 @@ impl Ticket {
     }
 
     /// Adds where agents are reached from other hosts, by node number.
-    pub(crate) fn add_doors(&mut self, doors: &BTreeMap<u32, Vec<SocketAddr>>) {
-        for (node, addresses) in doors {
+    pub(crate) fn add_attach_addresses(&mut self, listeners: &BTreeMap<u32, Vec<SocketAddr>>) {
+        for (node, addresses) in listeners {
             let own = attach_address(&self.session, *node);
             let Some(endpoint) = self.endpoints.iter().find(|endpoint| endpoint.address == own) else { continue };
             let host = endpoint.host.clone();
@@ -301,7 +301,7 @@ mod tests {
     fn a_ticket_tells_where_agents_are_reached_from_other_hosts() {
         let mut ticket = ticket();
         let addresses: Vec<SocketAddr> = vec!["10.0.0.2:7".parse().unwrap(), "[2001:db8::2]:7".parse().unwrap()];
-        ticket.add_doors(&BTreeMap::from([(2, addresses.clone()), (9, addresses)]));
+        ticket.add_attach_addresses(&BTreeMap::from([(2, addresses.clone()), (9, addresses)]));
         assert_eq!(ticket.hosts().collect::<Vec<_>>(), ["n1", "n2"]);
         assert!(ticket.text().ends_with(",n2=tcp:10.0.0.2:7,n2=tcp:[2001:db8::2]:7"), "{}", ticket.endpoints.len());
         assert_eq!(Ticket::parse(&ticket.text()).unwrap(), ticket);

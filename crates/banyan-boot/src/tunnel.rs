@@ -374,18 +374,19 @@ mod tests {
     }
 
     #[derive(Debug, Clone)]
-    enum Step {
+    enum Operation {
         Write(usize, usize, usize),
         Read(usize, usize, usize),
         Deliver(usize, usize),
     }
 
-    fn step() -> impl Strategy<Value = Step> {
+    fn step() -> impl Strategy<Value = Operation> {
         let (side, end) = (0..2usize, 0..TUNNELS);
         prop_oneof![
-            (side.clone(), end.clone(), 1..400_000usize).prop_map(|(side, end, count)| Step::Write(side, end, count)),
-            (side.clone(), end, 1..200_000usize).prop_map(|(side, end, count)| Step::Read(side, end, count)),
-            (side, 1..20usize).prop_map(|(side, count)| Step::Deliver(side, count)),
+            (side.clone(), end.clone(), 1..400_000usize)
+                .prop_map(|(side, end, count)| Operation::Write(side, end, count)),
+            (side.clone(), end, 1..200_000usize).prop_map(|(side, end, count)| Operation::Read(side, end, count)),
+            (side, 1..20usize).prop_map(|(side, count)| Operation::Deliver(side, count)),
         ]
     }
 
@@ -398,9 +399,9 @@ mod tests {
             let mut sides = sides(TUNNELS);
             for step in steps {
                 match step {
-                    Step::Write(side, end, count) => sides[side].write(end, count),
-                    Step::Read(side, end, count) => sides[side].read(end, count),
-                    Step::Deliver(side, count) => deliver(&mut sides, side, count),
+                    Operation::Write(side, end, count) => sides[side].write(end, count),
+                    Operation::Read(side, end, count) => sides[side].read(end, count),
+                    Operation::Deliver(side, count) => deliver(&mut sides, side, count),
                 }
             }
             let is_done = |sides: &[Side; 2]| sides[0].written == sides[1].read && sides[1].written == sides[0].read;

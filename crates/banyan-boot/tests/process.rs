@@ -10,8 +10,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use banyan_boot::process::{
-    Child, ChildDescriptors, Command, Executable, ExitState, LineEnd, MAX_LINE, Prepared, SpawnError, Spawner, Step,
-    Stream, StreamState, end_members, output_pipe, signal_group,
+    Child, ChildDescriptors, Command, Executable, ExitState, LineEnd, MAX_LINE, Prepared, SpawnError, SpawnStage,
+    Spawner, Stream, StreamState, end_members, output_pipe, signal_group,
 };
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::process::Signal;
@@ -106,7 +106,7 @@ fn refusal(command: Command) -> SpawnError {
     error
 }
 
-fn assert_refused(command: Command, step: Step, words: &[&str]) {
+fn assert_refused(command: Command, step: SpawnStage, words: &[&str]) {
     let error = refusal(command);
     let message = error.to_string();
     assert_eq!(error.step, step, "{message}");
@@ -131,33 +131,37 @@ fn what_cannot_be_executed_is_named_with_cause_and_remedy() {
     let file = |name: &str| folder.path().join(name);
     let executable = |path: OsString| Command { executable: Executable::File(path), ..command("", &[]) };
 
-    assert_refused(command("no-such-program", &[]), Step::Find, &["not found in PATH (/usr/bin:/bin)", "install"]);
-    assert_refused(command("/no/such/program", &[]), Step::Execute, &["/no/such/program does not exist"]);
-    assert_refused(command("/usr/bin/", &[]), Step::Execute, &["is a directory"]);
+    assert_refused(
+        command("no-such-program", &[]),
+        SpawnStage::Find,
+        &["not found in PATH (/usr/bin:/bin)", "install"],
+    );
+    assert_refused(command("/no/such/program", &[]), SpawnStage::Execute, &["/no/such/program does not exist"]);
+    assert_refused(command("/usr/bin/", &[]), SpawnStage::Execute, &["is a directory"]);
     let plain = write_program(&file("plain"), "#!/bin/sh\n", 0o644);
-    assert_refused(executable(plain), Step::Execute, &["may not be executed", "chmod +x"]);
+    assert_refused(executable(plain), SpawnStage::Execute, &["may not be executed", "chmod +x"]);
     let script = write_program(&file("script"), "#!/no/interpreter -x\n", 0o755);
-    assert_refused(executable(script), Step::Execute, &["needs the interpreter /no/interpreter", "install it"]);
+    assert_refused(executable(script), SpawnStage::Execute, &["needs the interpreter /no/interpreter", "install it"]);
     let garbage = write_program(&file("garbage"), "\x7fELF?", 0o755);
-    assert_refused(executable(garbage), Step::Execute, &["is no program for this machine"]);
+    assert_refused(executable(garbage), SpawnStage::Execute, &["is no program for this machine"]);
     let path = vec![("PATH".into(), folder.path().into())];
     let in_path = Command { environment: path, ..command("plain", &[]) };
-    assert_refused(in_path, Step::Find, &["plain may not be executed; chmod +x it"]);
+    assert_refused(in_path, SpawnStage::Find, &["plain may not be executed; chmod +x it"]);
 }
 
 #[test]
 fn a_missing_directory_and_a_bad_limit_are_named() {
     let lost = Command { directory: Some("/no/such/folder".into()), ..command("true", &[]) };
-    assert_refused(lost, Step::Directory, &["/no/such/folder", "create it on this host"]);
+    assert_refused(lost, SpawnStage::Directory, &["/no/such/folder", "create it on this host"]);
     let argument = Command { arguments: vec!["a\0b".into()], ..command("true", &[]) };
-    assert_refused(argument, Step::Prepare, &["zero byte"]);
+    assert_refused(argument, SpawnStage::Prepare, &["zero byte"]);
     let variable = Command { environment: vec![("A=B".into(), "".into())], ..command("/bin/true", &[]) };
-    assert_refused(variable, Step::Prepare, &["cannot name a variable"]);
+    assert_refused(variable, SpawnStage::Prepare, &["cannot name a variable"]);
     // More descriptors than the kernel lets anybody have.
     let limit = Command { limits: "nofile=99999999999".parse().unwrap(), ..command("true", &[]) };
-    assert_refused(limit, Step::Limits, &["nofile=99999999999", "hard limit"]);
+    assert_refused(limit, SpawnStage::Limits, &["nofile=99999999999", "hard limit"]);
     let long = Command { arguments: vec!["x".repeat(1 << 20).into()], ..command("true", &[]) };
-    assert_refused(long, Step::Execute, &["too long"]);
+    assert_refused(long, SpawnStage::Execute, &["too long"]);
 }
 
 #[test]

@@ -14,7 +14,7 @@ use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
 use banyan_boot::{
-    Event, Launcher, Output, Parcels, Place, ProcessDistribution, Session, SessionOptions, Stage, StageError,
+    Event, Launcher, Output, ParcelTarget, Parcels, ProcessDistribution, Session, SessionOptions, Stage, StageError,
     become_agent_if_asked,
 };
 use tempfile::TempDir;
@@ -223,7 +223,7 @@ fn a_large_file_that_a_deadline_has_cut_goes_on() {
     large.set_len(bytes).unwrap();
     (0..bytes).step_by(1 << 20).for_each(|at| large.write_all_at(&at.to_le_bytes(), at).unwrap());
     let session = session(place.path(), 2);
-    let to = Place { path: place.path().join("to/{host}/large"), name: None, partial: true };
+    let to = ParcelTarget { path: place.path().join("to/{host}/large"), name: None, partial: true };
     let parcel = Parcels::of(&path, banyan_boot::Reading::default()).next().unwrap().unwrap();
     // The limit passes while the second slice is read, however long it took to come so far.
     let limit = Instant::now() + Duration::from_secs(20);

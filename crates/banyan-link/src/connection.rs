@@ -26,7 +26,7 @@ use crate::liveness::{Due, Liveness};
 use crate::opening::{Accepted, Initiator, Opened, Opening, PeerId};
 use crate::options::LinkOptions;
 use crate::output::{Output, is_for_pool};
-use crate::pool::{Overwritten, PeerPool, Place, Sharing};
+use crate::pool::{Overwritten, PeerPool, PoolSpan, Sharing};
 use crate::protocol::OtherProtocol;
 use crate::slab::Slabs;
 
@@ -596,14 +596,14 @@ impl Connection {
             let frame = LinkFrame::decode(&header, payload)?;
             self.handle(frame)?;
         } else {
-            let place = payload.first_chunk().filter(|_| header.is_apart).map(|place| Place::decode(*place));
+            let place = payload.first_chunk().filter(|_| header.is_apart).map(|place| PoolSpan::decode(*place));
             self.check_frame(&header, place)?;
         }
         Ok(Some((size, header.kind.is_link())))
     }
 
     /// Checks a frame of a user, whose payload may lie elsewhere.
-    fn check_frame(&mut self, header: &Header, place: Option<Place>) -> Result<(), ProtocolError> {
+    fn check_frame(&mut self, header: &Header, place: Option<PoolSpan>) -> Result<(), ProtocolError> {
         if header.kind.is_data() {
             self.receive_credit.receive(frame_cost(header.length as usize))?;
         }
@@ -674,7 +674,7 @@ impl Connection {
     }
 
     /// Takes a frame whose payload lies in the peer's pool.
-    fn take_apart(&mut self, header: Header, place: Place) -> Event {
+    fn take_apart(&mut self, header: Header, place: PoolSpan) -> Event {
         let length = header.length as usize;
         let mut slab = self.options.slabs.take(length);
         let taken = self.sharing.as_mut().map_or(Err(Overwritten), |sharing| sharing.take(place, &mut slab[..length]));

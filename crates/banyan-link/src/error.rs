@@ -216,7 +216,7 @@ pub enum ProtocolError {
     Pool(&'static str),
     /// A payload that is said to lie where none can.
     #[error("a payload of {length} bytes is said to lie at {at} of the peer's pool, where none can")]
-    Place {
+    PoolSpan {
         /// Where it is said to lie.
         at: u64,
         /// Bytes of it.

@@ -8,7 +8,7 @@ use banyan_ndr::FormatId;
 use bytes::Bytes;
 
 use crate::error::ProtocolError;
-use crate::pool::Place;
+use crate::pool::PoolSpan;
 use crate::slab::Slabs;
 
 /// Bytes of a frame's header.
@@ -187,7 +187,7 @@ pub(crate) struct Header {
     pub(crate) stream: u32,
     pub(crate) sequence: u32,
     pub(crate) format: Option<FormatId>,
-    /// Whether the payload lies in the sender's pool, and its [`Place`] follows instead of it.
+    /// Whether the payload lies in the sender's pool, and its [`PoolSpan`] follows instead of it.
     pub(crate) is_apart: bool,
 }
 
@@ -228,7 +228,7 @@ impl Header {
 
     /// Bytes that follow the header on the link, padding not included.
     pub(crate) fn following(&self) -> usize {
-        if self.is_apart { Place::BYTES } else { self.length as usize }
+        if self.is_apart { PoolSpan::BYTES } else { self.length as usize }
     }
 
     /// The frame with this header.

@@ -11,7 +11,7 @@ use bytes::{Buf, Bytes};
 
 use crate::frame::{Frame, HEADER_BYTES, Header, frame_cost};
 use crate::output::KEPT_ENTRIES;
-use crate::pool::Place;
+use crate::pool::PoolSpan;
 use crate::slab::{SLAB_BYTES, Slab, Slabs};
 
 /// A block is copied out of its slab when more than one part of so many of that would be held in vain. Nodes hold blocks of
@@ -46,7 +46,7 @@ pub(crate) struct Input {
 pub(crate) enum Taken {
     Whole(Frame),
     /// Its payload lies in the peer's pool.
-    Apart(Header, Place),
+    Apart(Header, PoolSpan),
 }
 
 impl Input {
@@ -171,7 +171,7 @@ impl Input {
             payload.advance(HEADER_BYTES);
             payload.truncate(following);
             return Some(match payload.first_chunk() {
-                Some(place) if header.is_apart => Taken::Apart(header, Place::decode(*place)),
+                Some(place) if header.is_apart => Taken::Apart(header, PoolSpan::decode(*place)),
                 _ => Taken::Whole(header.with_payload(payload)),
             });
         }

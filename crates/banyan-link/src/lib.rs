@@ -40,7 +40,7 @@
 //! beginning.
 //!
 //! No threads and no runtime: [`Poller`] waits for many links, [`Link::wait`] for one. The protocol itself is
-//! [`Connection`] (and [`Responder`] at the door), which knows neither sockets nor clocks. Nothing here knows what frames
+//! [`Connection`] (and [`Responder`] at the listener), which knows neither sockets nor clocks. Nothing here knows what frames
 //! mean. `docs/links.md` in the repository has the bytes, the rules and the bounds.
 
 #![deny(unsafe_code)]
@@ -93,7 +93,7 @@ pub use formats::LONGEST_DESCRIPTION;
 pub use frame::{FRAME_ALIGN, Frame, HEADER_BYTES, Kind, frame_cost};
 pub use link::{Handed, Handing, Link};
 pub use listener::{Listener, UNPROVED_PEERS, UNPROVED_TIME};
-pub use opening::{Accepted, Opening, PeerId, Refusal, Responder, SessionId, Step};
+pub use opening::{Accepted, Opening, OpeningState, PeerId, Refusal, Responder, SessionId};
 pub use options::{Encryption, Heartbeat, INITIAL_CREDIT, LinkOptions};
 pub use poller::{Interest, Poller, Ready};
 pub use protocol::{OtherProtocol, PROTOCOL_VERSION};

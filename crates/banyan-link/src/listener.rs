@@ -6,7 +6,7 @@
 //!
 //! When too many have not proved themselves yet, the next ones wait in the system's queue. Those inside that have said
 //! nothing right for a moment then have to go, and a little later those who began well and said no more, which whoever has
-//! recorded an opening can do. So nobody can keep the door shut by standing in it.
+//! recorded an opening can do. So nobody can stop others from connecting by connecting himself.
 
 use std::collections::HashMap;
 use std::io;
@@ -41,24 +41,24 @@ const GRACE: Duration = Duration::from_millis(250);
 /// How long one who began well may be silent then: its answer may have far to go, and processors are busy when so many come.
 const PROOF_GRACE: Duration = Duration::from_secs(1);
 
-/// How long the door stays shut when the system has no descriptor for another connection.
+/// How long no connection is accepted when the system has no descriptor for another connection.
 const OUT_OF_DESCRIPTORS: Duration = Duration::from_millis(100);
 
 /// Connections that may wait in the system's queue; the system may allow fewer.
 const BACKLOG: i32 = 4096;
 
 /// The listening socket's token; those of connections are their places.
-const DOOR: u64 = u64::MAX;
+const LISTENER: u64 = u64::MAX;
 
 /// Accepts connections and lets those in who prove that they know the secret.
 ///
-/// It is one descriptor for an event loop, however many are at the door: readable when
+/// It is one descriptor for an event loop, however many are connecting: readable when
 /// [`accept_ready`](Self::accept_ready) has something to do.
 #[derive(Debug)]
 pub struct Listener {
     poller: Poller,
     socket: OwnedFd,
-    /// Whether the door is open: new connections are taken from the system's queue.
+    /// Whether new connections are taken from the system's queue.
     open: bool,
     /// The system has no descriptor for another connection; it is not asked again before then.
     closed_until: Option<Instant>,
@@ -82,7 +82,7 @@ impl Listener {
             other => other.clone(),
         };
         let poller = Poller::new()?;
-        poller.register(&socket, DOOR, Interest::READ)?;
+        poller.register(&socket, LISTENER, Interest::READ)?;
         Ok(Listener {
             poller,
             socket,
@@ -109,7 +109,7 @@ impl Listener {
         let mut ready = Vec::new();
         // What cannot be waited for is not ready.
         let _ = self.poller.wait(Some(Duration::ZERO), &mut ready);
-        for Ready { token, .. } in ready.iter().filter(|ready| ready.token != DOOR) {
+        for Ready { token, .. } in ready.iter().filter(|ready| ready.token != LISTENER) {
             links.extend(self.advance(*token as usize, now, find));
         }
         self.drop_slow(now);
@@ -141,7 +141,7 @@ impl Listener {
         std::mem::take(&mut self.refused)
     }
 
-    /// Those at the door that have not proved themselves.
+    /// Connections that have not proved themselves.
     fn count(&self) -> usize {
         self.unproved.iter().flatten().count()
     }
@@ -209,11 +209,11 @@ impl Listener {
     }
 
     fn somebody_waits(&self) -> bool {
-        let mut door = [PollFd::new(&self.socket, PollFlags::IN)];
-        poll(&mut door, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })).is_ok_and(|ready| ready > 0)
+        let mut listener = [PollFd::new(&self.socket, PollFlags::IN)];
+        poll(&mut listener, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })).is_ok_and(|ready| ready > 0)
     }
 
-    /// Takes connections from the system's queue while there is room, and opens or shuts the door.
+    /// Takes connections from the system's queue while there is room, and stops or starts asking for them.
     fn accept(&mut self, now: Instant, find: &mut dyn FnMut(&PeerId) -> Option<Secret>, links: &mut Vec<Link>) {
         if self.closed_until.is_some_and(|until| now >= until) {
             self.closed_until = None;
@@ -238,11 +238,11 @@ impl Listener {
             let interest = Interest { readable: open, writable: false };
             self.open = open;
             // It was registered when the listener was made, and never removed.
-            let _ = self.poller.modify(&self.socket, DOOR, interest);
+            let _ = self.poller.modify(&self.socket, LISTENER, interest);
         }
     }
 
-    /// Somebody comes to the door. What it has to say is often there already.
+    /// A connection has come. What it has to say is often there already.
     fn enter(
         &mut self,
         socket: OwnedFd,

@@ -13,7 +13,7 @@ use bytes::Bytes;
 use crate::credit::SendCredit;
 use crate::frame::{FRAME_ALIGN, Frame, Header, Kind};
 use crate::link_frame::Encoded;
-use crate::pool::{Held, LONG, Place};
+use crate::pool::{Held, LONG, PoolSpan};
 use crate::slab::{SLAB_BYTES, Slabs};
 
 /// Payloads up to this length are copied: cheaper than one more piece for the system to follow.
@@ -250,7 +250,7 @@ impl Output {
     }
 
     /// Stages a frame whose payload the peer takes from the pool.
-    fn put_apart(&mut self, header: Header, payload: Bytes, place: Place) {
+    fn put_apart(&mut self, header: Header, payload: Bytes, place: PoolSpan) {
         self.copy(&Header { is_apart: true, ..header }.encode());
         self.copy(&place.encode());
         self.apart_bytes += payload.len();

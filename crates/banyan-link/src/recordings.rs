@@ -10,9 +10,9 @@ use crate::connection::{Connection, Event};
 use crate::error::LinkError;
 use crate::frame::{Frame, HEADER_BYTES, Header, Kind};
 use crate::link_frame::{Hello, LinkFrame};
-use crate::opening::{EPHEMERAL, Opening, PeerId, Responder, SessionId, Step};
+use crate::opening::{EPHEMERAL, Opening, OpeningState, PeerId, Responder, SessionId};
 use crate::options::LinkOptions;
-use crate::pool::Place;
+use crate::pool::PoolSpan;
 use crate::secret::Secret;
 use crate::{Capabilities, Heartbeat};
 
@@ -194,9 +194,9 @@ fn opened() -> ([Connection; 2], Vec<Said>) {
     let now = Instant::now();
     EPHEMERAL.set(Some([1; 32]));
     let mut dialling = Connection::dialing(&opening(), true, &options(), now).unwrap();
-    let mut door = Responder::new(false);
+    let mut listener = Responder::new(false);
     let first = transmit(&mut dialling, now);
-    let (answer, _) = at_door(&mut door, &first);
+    let (answer, _) = at_responder(&mut listener, &first);
     feed(&mut dialling, &answer, now);
     // Frames may follow at once: only the proof is part of the opening.
     let mut pieces = [IoSlice::new(&[]); 8];
@@ -204,8 +204,8 @@ fn opened() -> ([Connection; 2], Vec<Said>) {
     assert_eq!(count, 1);
     let proof = pieces[0].to_vec();
     dialling.sent(proof.len(), now);
-    let (_, accepted) = at_door(&mut door, &proof);
-    let Step::Proved(accepted) = accepted else { panic!("not let in") };
+    let (_, accepted) = at_responder(&mut listener, &proof);
+    let OpeningState::Proved(accepted) = accepted else { panic!("not let in") };
     let said = vec![
         Said::new("opening, who dials: preamble and first message", first),
         Said::new("opening, who listens: answer", answer),
@@ -215,20 +215,20 @@ fn opened() -> ([Connection; 2], Vec<Said>) {
 }
 
 /// What a listener answers to this, with keys that are always the same.
-fn at_door(door: &mut Responder, mut bytes: &[u8]) -> (Vec<u8>, Step) {
+fn at_responder(listener: &mut Responder, mut bytes: &[u8]) -> (Vec<u8>, OpeningState) {
     EPHEMERAL.set(Some([2; 32]));
-    let mut step = Step::More;
+    let mut step = OpeningState::More;
     while !bytes.is_empty() {
-        let space = door.space();
+        let space = listener.space();
         let count = space.len().min(bytes.len());
         space[..count].copy_from_slice(&bytes[..count]);
         bytes = &bytes[count..];
         let find = &mut |peer: &PeerId| (*peer == opening().peer).then(|| opening().secret);
-        step = door.received(count, &options().slabs, find).unwrap();
+        step = listener.received(count, &options().slabs, find).unwrap();
     }
     EPHEMERAL.set(None);
-    let answer = door.transmit().to_vec();
-    door.sent(answer.len());
+    let answer = listener.transmit().to_vec();
+    listener.sent(answer.len());
     (answer, step)
 }
 
@@ -248,11 +248,11 @@ fn an_opening_of_protocol_1_is_understood_and_so_is_what_follows_encrypted() {
             feed(&mut dialling, &opening_then[1].bytes, now);
             dialling
         } else {
-            let mut door = Responder::new(false);
-            at_door(&mut door, &opening_then[0].bytes);
-            match at_door(&mut door, &opening_then[2].bytes) {
-                (_, Step::Proved(accepted)) => Connection::accepted(accepted, &options(), now),
-                (_, Step::More) => panic!("not let in"),
+            let mut listener = Responder::new(false);
+            at_responder(&mut listener, &opening_then[0].bytes);
+            match at_responder(&mut listener, &opening_then[2].bytes) {
+                (_, OpeningState::Proved(accepted)) => Connection::accepted(accepted, &options(), now),
+                (_, OpeningState::More) => panic!("not let in"),
             }
         }
     });
@@ -279,7 +279,7 @@ fn the_links_own_frames_of_protocol_1_are_understood() {
     ];
     let bytes = |frame: &LinkFrame| [&frame.encode().header.encode()[..], frame.encode().payload()].concat();
     let mut today: Vec<Said> = frames.iter().map(|(what, frame)| Said::new(what, bytes(frame))).collect();
-    let place = Place { at: 3 << 20, edition: 9 };
+    let place = PoolSpan { at: 3 << 20, edition: 9 };
     let apart = Header { length: 70_000, kind: DATA, flags: 1, stream: 2, sequence: 3, format: None, is_apart: true };
     today.push(Said::new("data in a pool", [&apart.encode()[..], &place.encode()].concat()));
     let then = recorded(&file("link-frames.txt"), &today);
@@ -292,7 +292,7 @@ fn the_links_own_frames_of_protocol_1_are_understood() {
         assert_eq!(LinkFrame::decode(&header, &payload).unwrap(), *frame, "{what}");
     }
     let (header, payload) = parts(then.last().unwrap());
-    assert_eq!((header, Place::decode(payload[..].try_into().unwrap())), (apart, place));
+    assert_eq!((header, PoolSpan::decode(payload[..].try_into().unwrap())), (apart, place));
 }
 
 #[test]

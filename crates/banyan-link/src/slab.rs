@@ -14,7 +14,7 @@ use banyan_ndr::Buffer;
 use bytes::Bytes;
 
 use crate::frame::FRAME_ALIGN;
-use crate::pool::{LONG, OwnPool, Place, PoolSlab};
+use crate::pool::{LONG, OwnPool, PoolSlab, PoolSpan};
 
 /// Bytes of an ordinary slab: as much as one read or write usually moves. Frames that are longer get longer slabs.
 pub const SLAB_BYTES: usize = 64 << 10;
@@ -179,7 +179,7 @@ impl Slabs {
     }
 
     /// A payload as it lies in the pool, and where: itself if it does, else a copy. `None` when there is no room.
-    pub(crate) fn in_pool(&self, payload: &Bytes) -> Option<(Bytes, Place)> {
+    pub(crate) fn in_pool(&self, payload: &Bytes) -> Option<(Bytes, PoolSpan)> {
         let pool = self.pool()?;
         if let Some(place) = pool.place_of(payload) {
             return Some((payload.clone(), place));
@@ -244,7 +244,7 @@ impl Slabs {
 
     /// Makes a slab shared and immutable. It comes back when the last part of it is dropped.
     pub(crate) fn share(&self, slab: Slab) -> Bytes {
-        Bytes::from_owner(Shared { slab, home: self.clone() })
+        Bytes::from_owner(SharedSlab { slab, home: self.clone() })
     }
 
     /// A copy that belongs to no supply and begins at a multiple of [`FRAME_ALIGN`]. The allocator aligns so by itself;
@@ -264,18 +264,18 @@ impl Slabs {
 }
 
 /// What the parts of a slab have in common.
-struct Shared {
+struct SharedSlab {
     slab: Slab,
     home: Slabs,
 }
 
-impl AsRef<[u8]> for Shared {
+impl AsRef<[u8]> for SharedSlab {
     fn as_ref(&self) -> &[u8] {
         &self.slab
     }
 }
 
-impl Drop for Shared {
+impl Drop for SharedSlab {
     fn drop(&mut self) {
         self.home.give_back(std::mem::take(&mut self.slab));
     }

@@ -6,7 +6,7 @@ use std::time::Instant;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 
-use crate::opening::{Accepted, PeerId, Refusal, Responder, Step};
+use crate::opening::{Accepted, OpeningState, PeerId, Refusal, Responder};
 use crate::secret::Secret;
 use crate::slab::Slabs;
 
@@ -42,10 +42,10 @@ impl Unproved {
             let step = self.responder.received(count, slabs, find);
             let answered = self.answer();
             match step {
-                Ok(Step::Proved(accepted)) => return Ok(Some(accepted)),
-                Ok(Step::More) if answered => {}
+                Ok(OpeningState::Proved(accepted)) => return Ok(Some(accepted)),
+                Ok(OpeningState::More) if answered => {}
                 // A new socket takes an answer of a few bytes, or there is nobody to take it.
-                Ok(Step::More) => return Err(self.gone()),
+                Ok(OpeningState::More) => return Err(self.gone()),
                 Err(refusal) => {
                     let _ = recv(&self.socket, &mut [0; THROWN_AWAY], RecvFlags::DONTWAIT);
                     return Err(refusal);

@@ -24,21 +24,21 @@ fn opening(index: u32, incarnation: u64) -> Opening {
 }
 
 /// A listener that expects peers 0 to 9 of one session, and a clock that only the test moves.
-struct Door {
+struct TestListener {
     listener: Listener,
     options: LinkOptions,
     now: Instant,
 }
 
-impl Door {
-    fn new() -> Door {
-        Door::with(Encryption::default())
+impl TestListener {
+    fn new() -> TestListener {
+        TestListener::with(Encryption::default())
     }
 
-    fn with(encryption: Encryption) -> Door {
+    fn with(encryption: Encryption) -> TestListener {
         let options = LinkOptions { encryption, ..LinkOptions::default() };
         let address = "tcp:127.0.0.1:0".parse().unwrap();
-        Door { listener: Listener::bind(&address, &options).unwrap(), options, now: Instant::now() }
+        TestListener { listener: Listener::bind(&address, &options).unwrap(), options, now: Instant::now() }
     }
 
     fn connect(&self) -> TcpStream {
@@ -62,7 +62,7 @@ impl Door {
             if !self.turn().is_empty() {
                 break;
             }
-            // None while nobody is at the door: those outside have not been heard of yet.
+            // None while nobody is at the listener: those outside have not been heard of yet.
             let next = self.listener.timeout().unwrap_or(self.now);
             self.now = self.now.max(next.min(self.now + Duration::from_millis(50)));
         }
@@ -123,84 +123,84 @@ impl Door {
 
 #[test]
 fn garbage_is_cut_off_and_counted() {
-    let mut door = Door::new();
+    let mut listener = TestListener::new();
     let mut streams = Vec::new();
     for bytes in [&b"GET / HTTP/1.1\r\n\r\n"[..], b"SSH-2.0-x\r\n", &[0; 4096], &[0xff; 4096], b"\x8bBanyan\r"] {
-        let mut stream = door.connect();
+        let mut stream = listener.connect();
         stream.write_all(bytes).unwrap();
         streams.push(stream);
     }
-    door.refuses(5, |refused| refused.garbage);
-    door.still_lets_in(0, 1);
+    listener.refuses(5, |refused| refused.garbage);
+    listener.still_lets_in(0, 1);
 }
 
 #[test]
 fn a_port_scan_is_counted() {
-    let mut door = Door::new();
-    (0..20).for_each(|_| drop(door.connect()));
-    door.refuses(20, |refused| refused.garbage);
-    door.still_lets_in(0, 1);
+    let mut listener = TestListener::new();
+    (0..20).for_each(|_| drop(listener.connect()));
+    listener.refuses(20, |refused| refused.garbage);
+    listener.still_lets_in(0, 1);
 }
 
 #[test]
 fn a_length_that_promises_too_much_is_never_believed() {
-    let mut door = Door::new();
-    let mut stream = door.connect();
+    let mut listener = TestListener::new();
+    let mut stream = listener.connect();
     // A frame of 4 GiB, as if the link were open.
     stream.write_all(&[0xff, 0xff, 0xff, 0xff, 16, 0, 0, 0]).unwrap();
-    door.refuses(1, |refused| refused.garbage);
+    listener.refuses(1, |refused| refused.garbage);
 }
 
 #[test]
 fn who_sends_a_byte_at_a_time_has_five_seconds() {
-    let mut door = Door::new();
-    let mut stream = door.connect();
-    let start = door.now;
-    while door.listener.refused().slow == 0 {
-        assert!(door.now < start + UNPROVED_TIME + Duration::from_secs(1), "never cut off");
-        door.now += Duration::from_millis(500);
+    let mut listener = TestListener::new();
+    let mut stream = listener.connect();
+    let start = listener.now;
+    while listener.listener.refused().slow == 0 {
+        assert!(listener.now < start + UNPROVED_TIME + Duration::from_secs(1), "never cut off");
+        listener.now += Duration::from_millis(500);
         // The first bytes are right; they only come slowly.
-        let at = (door.now - start).as_millis() as usize / 500;
+        let at = (listener.now - start).as_millis() as usize / 500;
         if let Some(byte) = b"\x8bBanyan\n\x01\0\0\0".get(at - 1) {
             stream.write_all(&[*byte]).unwrap();
         }
-        assert!(door.turn().is_empty());
+        assert!(listener.turn().is_empty());
     }
-    assert!(door.now >= start + UNPROVED_TIME);
+    assert!(listener.now >= start + UNPROVED_TIME);
     assert_eq!(stream.read(&mut [0; 1]).map_err(|error| error.kind()).unwrap_or(0), 0);
-    door.still_lets_in(0, 1);
+    listener.still_lets_in(0, 1);
 }
 
 #[test]
 fn a_wrong_secret_a_foreign_session_and_an_unknown_peer_are_turned_away() {
-    turns_away_whoever_proves_nothing(Door::new());
+    turns_away_whoever_proves_nothing(TestListener::new());
 }
 
 #[test]
 fn without_encryption_they_are_turned_away_as_well() {
-    turns_away_whoever_proves_nothing(Door::with(Encryption::Never));
+    turns_away_whoever_proves_nothing(TestListener::with(Encryption::Never));
 }
 
-fn turns_away_whoever_proves_nothing(mut door: Door) {
+fn turns_away_whoever_proves_nothing(mut listener: TestListener) {
     let wrong = Opening { secret: Secret::from_bytes([6; 32]), ..opening(0, 1) };
-    assert_eq!(door.turns_away(&wrong), LinkError::Opening(OpeningError::Refused));
+    assert_eq!(listener.turns_away(&wrong), LinkError::Opening(OpeningError::Refused));
     let stale = Opening { peer: PeerId { session: SessionId([9; 16]), ..opening(0, 1).peer }, secret: secret(0) };
-    assert_eq!(door.turns_away(&stale), LinkError::Opening(OpeningError::Refused));
-    assert_eq!(door.turns_away(&opening(10, 1)), LinkError::Opening(OpeningError::Refused));
+    assert_eq!(listener.turns_away(&stale), LinkError::Opening(OpeningError::Refused));
+    assert_eq!(listener.turns_away(&opening(10, 1)), LinkError::Opening(OpeningError::Refused));
     // Who knows only its own secret cannot come as another one.
     let squatter = Opening { secret: secret(1), ..opening(0, 1) };
-    assert_eq!(door.turns_away(&squatter), LinkError::Opening(OpeningError::Refused));
-    assert_eq!(door.listener.refused(), Refused { wrong_secret: 2, unknown_peer: 2, ..Refused::default() });
-    door.still_lets_in(0, 1);
+    assert_eq!(listener.turns_away(&squatter), LinkError::Opening(OpeningError::Refused));
+    assert_eq!(listener.listener.refused(), Refused { wrong_secret: 2, unknown_peer: 2, ..Refused::default() });
+    listener.still_lets_in(0, 1);
 }
 
 /// Stands between a peer and the listener and writes down what the peer says.
-fn recorded(door: &mut Door) -> (Vec<u8>, Vec<u8>) {
+fn recorded(listener: &mut TestListener) -> (Vec<u8>, Vec<u8>) {
     let between = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = Address::Tcp(between.local_addr().unwrap());
     let mut link = Link::dial(&address, &opening(0, 1), &LinkOptions::default()).unwrap();
     let (mut from_peer, _) = between.accept().unwrap();
-    let mut to_listener = door.connect();
+    let mut to_listener = listener.connect();
     let (mut first, mut answer, mut second) = (vec![0; 96], vec![0; 80], vec![0; 18]);
     link.wait(Some(Instant::now()));
     from_peer.read_exact(&mut first).unwrap();
@@ -208,7 +208,7 @@ fn recorded(door: &mut Door) -> (Vec<u8>, Vec<u8>) {
     to_listener.set_nonblocking(true).unwrap();
     let mut filled = 0;
     while filled < answer.len() {
-        door.turn();
+        listener.turn();
         match to_listener.read(&mut answer[filled..]) {
             Ok(count) => filled += count,
             Err(error) => assert_eq!(error.kind(), ErrorKind::WouldBlock),
@@ -220,43 +220,43 @@ fn recorded(door: &mut Door) -> (Vec<u8>, Vec<u8>) {
     from_peer.read_exact(&mut second).unwrap();
     to_listener.set_nonblocking(false).unwrap();
     to_listener.write_all(&second).unwrap();
-    while door.turn().is_empty() {}
+    while listener.turn().is_empty() {}
     (first, second)
 }
 
 #[test]
 fn a_recorded_opening_opens_nothing() {
-    let mut door = Door::new();
-    let (first, second) = recorded(&mut door);
-    assert_eq!(door.listener.refused(), Refused::default());
-    let mut replay = door.connect();
+    let mut listener = TestListener::new();
+    let (first, second) = recorded(&mut listener);
+    assert_eq!(listener.listener.refused(), Refused::default());
+    let mut replay = listener.connect();
     replay.write_all(&first).unwrap();
     replay.write_all(&second).unwrap();
-    door.refuses(1, |refused| refused.replay);
-    door.still_lets_in(0, 2);
+    listener.refuses(1, |refused| refused.replay);
+    listener.still_lets_in(0, 2);
 }
 
 #[test]
 fn who_begins_well_and_goes_is_no_stranger() {
-    let mut door = Door::new();
-    let (first, _) = recorded(&mut door);
-    let mut stream = door.connect();
+    let mut listener = TestListener::new();
+    let (first, _) = recorded(&mut listener);
+    let mut stream = listener.connect();
     stream.write_all(&first).unwrap();
     drop(stream);
-    door.refuses(1, |refused| refused.left);
-    assert_eq!(door.listener.take_refused().strangers(), Refused::default());
-    assert_eq!(door.listener.refused(), Refused::default(), "they were taken");
+    listener.refuses(1, |refused| refused.left);
+    assert_eq!(listener.listener.take_refused().strangers(), Refused::default());
+    assert_eq!(listener.listener.refused(), Refused::default(), "they were taken");
 }
 
 #[test]
 fn another_version_is_told_ours() {
-    let mut door = Door::new();
-    let mut stream = door.connect();
+    let mut listener = TestListener::new();
+    let mut stream = listener.connect();
     let mut first = [0; 96];
     first[..8].copy_from_slice(b"\x8bBanyan\n");
     first[8] = 77;
     stream.write_all(&first).unwrap();
-    door.refuses(1, |refused| refused.wrong_version);
+    listener.refuses(1, |refused| refused.wrong_version);
     let mut answer = [0; 16];
     stream.read_exact(&mut answer).unwrap();
     assert_eq!(answer, *b"\x8bBanyan\n\x01\0\0\0\0\0\0\0");
@@ -282,44 +282,44 @@ fn a_listener_of_another_version_or_kind_is_named() {
 
 #[test]
 fn a_peer_that_is_there_is_not_replaced_but_by_a_later_incarnation() {
-    let mut door = Door::new();
-    let _first = door.still_lets_in(4, 7);
+    let mut listener = TestListener::new();
+    let _first = listener.still_lets_in(4, 7);
     for incarnation in [7, 6] {
-        let mut link = door.dial(&opening(4, incarnation));
-        while door.listener.refused().duplicate < 8 - incarnation {
+        let mut link = listener.dial(&opening(4, incarnation));
+        while listener.listener.refused().duplicate < 8 - incarnation {
             link.wait(Some(Instant::now() + Duration::from_millis(1)));
-            assert!(door.turn().is_empty());
+            assert!(listener.turn().is_empty());
         }
     }
-    let _second = door.still_lets_in(4, 8);
-    assert_eq!(door.listener.refused(), Refused { duplicate: 2, ..Refused::default() });
-    door.listener.forget(&opening(4, 8).peer);
-    door.still_lets_in(4, 8);
+    let _second = listener.still_lets_in(4, 8);
+    assert_eq!(listener.listener.refused(), Refused { duplicate: 2, ..Refused::default() });
+    listener.listener.forget(&opening(4, 8).peer);
+    listener.still_lets_in(4, 8);
 }
 
 #[test]
 fn a_thousand_silent_connections_do_not_keep_a_peer_out() {
-    let mut door = Door::new();
-    let silent: Vec<TcpStream> = (0..1000).map(|_| door.connect()).collect();
-    door.lets_in_among_others(&opening(0, 1));
-    let refused = door.listener.refused();
+    let mut listener = TestListener::new();
+    let silent: Vec<TcpStream> = (0..1000).map(|_| listener.connect()).collect();
+    listener.lets_in_among_others(&opening(0, 1));
+    let refused = listener.listener.refused();
     assert!(refused.too_many >= 1000 - UNPROVED_PEERS as u64, "{refused:?}");
     drop(silent);
 }
 
 #[test]
 fn recorded_beginnings_that_are_repeated_and_not_continued_do_not_keep_a_peer_out() {
-    let mut door = Door::new();
-    let (first, _) = recorded(&mut door);
+    let mut listener = TestListener::new();
+    let (first, _) = recorded(&mut listener);
     let begun: Vec<TcpStream> = (0..2 * UNPROVED_PEERS)
         .map(|_| {
-            let mut stream = door.connect();
+            let mut stream = listener.connect();
             stream.write_all(&first).unwrap();
             stream
         })
         .collect();
-    door.lets_in_among_others(&opening(0, 2));
-    let refused = door.listener.refused();
+    listener.lets_in_among_others(&opening(0, 2));
+    let refused = listener.listener.refused();
     assert!(refused.too_many >= UNPROVED_PEERS as u64, "{refused:?}");
     drop(begun);
 }

@@ -71,7 +71,7 @@ impl Enumeration<'_> {
                 #[inline]
                 fn write<'banyan_record>(
                     &'banyan_record self,
-                    place: _banyan_ndr::typed::Place,
+                    place: _banyan_ndr::typed::Slot,
                     out: &mut impl _banyan_ndr::typed::Sink<'banyan_record>,
                 ) {
                     if <Self as _banyan_ndr::typed::Wire>::PLAIN {

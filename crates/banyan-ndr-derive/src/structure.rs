@@ -67,7 +67,7 @@ fn wire(input: &DeriveInput, fields: &FieldSet, name: &str, packed: bool) -> Tok
             #[inline]
             fn write<'banyan_record>(
                 &'banyan_record self,
-                place: _banyan_ndr::typed::Place,
+                place: _banyan_ndr::typed::Slot,
                 out: &mut impl _banyan_ndr::typed::Sink<'banyan_record>,
             ) {
                 if <Self as _banyan_ndr::typed::Wire>::PLAIN {

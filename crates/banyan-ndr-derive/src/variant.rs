@@ -208,7 +208,7 @@ impl VariantEnum<'_> {
 
                 fn write<'banyan_record>(
                     &'banyan_record self,
-                    place: _banyan_ndr::typed::Place,
+                    place: _banyan_ndr::typed::Slot,
                     out: &mut impl _banyan_ndr::typed::Sink<'banyan_record>,
                 ) {
                     let payload_at = const { #payload_at };

@@ -25,7 +25,7 @@
 //! | [`Choice`], [`MpiJob`], [`Found`], [`number`], [`machine`] | which processes, and their ranks |
 //! | [`take`], [`Target`], [`SamplerOptions`] | taking stacks |
 //! | [`Report`], [`Process`], [`Unread`], [`Unreadable`], [`Refusal`] | what came of it |
-//! | [`StackTree`], [`Step`], [`Frame`], [`Class`], [`Threads`] | the tree, and who does the same |
+//! | [`StackTree`], [`StackNode`], [`Frame`], [`Class`], [`Threads`] | the tree, and who does the same |
 //! | [`text()`], [`folded`], [`dot`], [`svg`], [`Report::to_json`] | showing it |
 //!
 //! Stacks can be taken on Linux, on x86-64 and 64-bit ARM; elsewhere every process is unread.
@@ -52,8 +52,8 @@ pub use frame::Frame;
 pub use mpi::MpiJob;
 pub use process::{Facts, State};
 pub use processes::{ancestors, machine};
-pub use report::{Kind, Malformed, Place, Process, Report, Unread};
+pub use report::{HostPid, Kind, Malformed, Process, Report, Unread};
 pub use sampler::{SamplerOptions, Target, take, take_while};
 pub use show::{TextOptions, dot, folded, svg, text};
 pub use trace::{Refusal, Unreadable};
-pub use tree::{Class, StackTree, Step, Threads};
+pub use tree::{Class, StackNode, StackTree, Threads};

@@ -71,14 +71,14 @@ pub enum Role {
 
 /// Where a node runs: a host, and which of the nodes there it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Place<'a> {
+pub struct Location<'a> {
     /// The host's name.
     pub host: &'a str,
     /// Its number among the nodes of the host.
     pub index: u32,
 }
 
-impl fmt::Display for Place<'_> {
+impl fmt::Display for Location<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", self.host, self.index)
     }
@@ -238,9 +238,9 @@ impl Topology {
     }
 
     /// Where a node runs, if that is known.
-    pub fn place(&self, node: NodeId) -> Option<Place<'_>> {
+    pub fn place(&self, node: NodeId) -> Option<Location<'_>> {
         let Placing { host, index } = *self.places.get(node.index())?;
-        self.hosts.get(host as usize).map(|host| Place { host, index })
+        self.hosts.get(host as usize).map(|host| Location { host, index })
     }
 
     /// All hosts that nodes run on.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use banyan_boot::RankSet;
 use banyan_ndr::{Buffer, CStruct, Format, Record, typed};
-use banyan_tree::reduce::{Filters, Place, ReductionLimits};
+use banyan_tree::reduce::{FilterRole, Filters, ReductionLimits};
 use banyan_tree::{Bodies, Combiners, FormatBook, Run, StreamId, Transformation, Transformations, WaveNumber};
 use rustix::time::{ClockId, clock_gettime};
 
@@ -87,7 +87,7 @@ fn arrays(formats: &FormatBook, length: usize) -> Result<Vec<Run>, Failure> {
 /// What as many nodes below would send.
 fn partials(combiner: &mut dyn Transformation, runs: &[Run]) -> Result<Vec<Run>, Failure> {
     let partial = |run: &Run| {
-        let bodies = combiner.combine(std::slice::from_ref(run), Place::Inner)?;
+        let bodies = combiner.combine(std::slice::from_ref(run), FilterRole::Inner)?;
         Ok(Run { is_partial: true, bodies, ..run.clone() })
     };
     runs.iter().map(partial).collect()
@@ -95,13 +95,13 @@ fn partials(combiner: &mut dyn Transformation, runs: &[Run]) -> Result<Vec<Run>,
 
 /// The best batch, in nanoseconds a run.
 fn best(combiner: &mut dyn Transformation, runs: &[Run]) -> Result<f64, Failure> {
-    let waves = combiner.combine(runs, Place::Inner)?.len();
+    let waves = combiner.combine(runs, FilterRole::Inner)?.len();
     assert_eq!(waves, runs[0].bodies.len(), "all waves at once");
     let mut best = f64::INFINITY;
     for _ in 0..BATCHES {
         let start = thread_cpu_nanoseconds();
         for _ in 0..4 {
-            std::hint::black_box(combiner.combine(std::hint::black_box(runs), Place::Inner)?);
+            std::hint::black_box(combiner.combine(std::hint::black_box(runs), FilterRole::Inner)?);
         }
         best = best.min((thread_cpu_nanoseconds() - start) as f64 / 4.0);
     }

@@ -10,7 +10,7 @@ use std::marker::PhantomData;
 
 use banyan_boot::RankSet;
 use banyan_ndr::{Buffer, ByteOrder, Decoder, Format, PointerWidth, Record, typed};
-use banyan_tree::reduce::{Filter, FilterError, Output, Part, Place, Recovery, Reduction, ReductionLimits};
+use banyan_tree::reduce::{Filter, FilterError, FilterRole, Output, Part, Recovery, Reduction, ReductionLimits};
 use rustix::time::{ClockId, clock_gettime};
 
 /// Children of a node.
@@ -328,7 +328,7 @@ struct Compiled<R> {
 }
 
 impl<R: Reduce> Filter for Compiled<R> {
-    fn wave(&mut self, parts: &[Part<'_>], _: Place, out: &mut Output) -> Result<(), FilterError> {
+    fn wave(&mut self, parts: &[Part<'_>], _: FilterRole, out: &mut Output) -> Result<(), FilterError> {
         let mut partial = R::default();
         self.typed.each(parts, |sample, rank| partial.add(sample, rank))?;
         self.typed.write(&partial, out)
@@ -345,7 +345,7 @@ struct ArrayFilter {
 }
 
 impl Filter for ArrayFilter {
-    fn wave(&mut self, parts: &[Part<'_>], _: Place, out: &mut Output) -> Result<(), FilterError> {
+    fn wave(&mut self, parts: &[Part<'_>], _: FilterRole, out: &mut Output) -> Result<(), FilterError> {
         self.sums.clear();
         for part in parts {
             let array: Array<'_> = self.typed.decoder.decode(part.format.id(), part.body).map_err(custom)?;
@@ -368,7 +368,7 @@ fn check(wave: &Wave, specification: &str, typed: &mut dyn Filter) -> Result<(),
     let (mut partial, mut from_partial, mut from_records) = (Output::new(), Buffer::new(), Buffer::new());
     reduction.add_all(&wave.parts())?;
     reduction.result(&mut from_records);
-    typed.wave(&wave.parts(), Place::Inner, &mut partial)?;
+    typed.wave(&wave.parts(), FilterRole::Inner, &mut partial)?;
     let (format, body) = partial.take().next().ok_or("the filter wrote nothing")?;
     let members: RankSet = (0..wave.bodies.len() as u32).collect();
     reduction.add(&Part { members: &members, format: &format, body: &body, is_partial: true })?;
@@ -393,7 +393,7 @@ fn compare(wave: &Wave, specification: &str, typed: &mut dyn Filter) -> Result<T
 
 fn run(filter: &mut dyn Filter, parts: &[Part<'_>], out: &mut Output) {
     out.clear();
-    filter.wave(parts, Place::Inner, out).expect("valid parts");
+    filter.wave(parts, FilterRole::Inner, out).expect("valid parts");
     std::hint::black_box(out.records());
 }
 

@@ -17,7 +17,7 @@ use crate::format_book::FormatBook;
 use crate::ids::Wave;
 use crate::message::Opening;
 use crate::recycled::Recycled;
-use crate::reduce::{Alignment, COLLECT, Filter, Filters, Output, Part, PartRun, Place, Recovery};
+use crate::reduce::{Alignment, COLLECT, Filter, FilterRole, Filters, Output, Part, PartRun, Recovery};
 use crate::run::{Bodies, Run};
 use crate::synchronisation::Synchronisation;
 use crate::transformation::{MissingField, Transformation, TransformationError, Transformations};
@@ -102,7 +102,7 @@ struct Timed {
 }
 
 impl Transformation for Timed {
-    fn combine(&mut self, parts: &[Run], place: Place) -> Result<Bodies, TransformationError> {
+    fn combine(&mut self, parts: &[Run], place: FilterRole) -> Result<Bodies, TransformationError> {
         let begin = Instant::now();
         let combined = self.combiner.combine(parts, place);
         // Runs of less than centuries.
@@ -114,7 +114,7 @@ impl Transformation for Timed {
         self.combiner.verify(part)
     }
 
-    fn sift(&mut self, run: &Run, place: Place) -> Result<Run, TransformationError> {
+    fn sift(&mut self, run: &Run, place: FilterRole) -> Result<Run, TransformationError> {
         let begin = Instant::now();
         let sifted = self.combiner.sift(run, place);
         self.time.fetch_add(begin.elapsed().as_nanos() as u64, Ordering::Relaxed);
@@ -166,7 +166,7 @@ struct Combiner {
 }
 
 impl Combiner {
-    fn combine(&mut self, parts: &[Run], place: Place) -> Result<Bodies, TransformationError> {
+    fn combine(&mut self, parts: &[Run], place: FilterRole) -> Result<Bodies, TransformationError> {
         let first = parts.first().map_or(Wave(0), |part| part.first);
         let places = self.find_formats(parts)?;
         // Taken out while the filter, which is a part of this as well, works.
@@ -199,7 +199,7 @@ impl Combiner {
     }
 
     /// What becomes of the first records of a run, on a stream without waves.
-    fn sift(&mut self, run: &Run, place: Place) -> Result<Run, TransformationError> {
+    fn sift(&mut self, run: &Run, place: FilterRole) -> Result<Run, TransformationError> {
         self.bound_formats();
         let at = self.find_format(run)?;
         // Taken out while the filter, which is a part of this as well, works.
@@ -210,7 +210,7 @@ impl Combiner {
     }
 
     /// One record after the other, as long as they become records of one format.
-    fn sift_records(&mut self, run: &Run, parts: &PartRun<'_>, place: Place) -> Result<Run, TransformationError> {
+    fn sift_records(&mut self, run: &Run, parts: &PartRun<'_>, place: FilterRole) -> Result<Run, TransformationError> {
         let (mut bodies, mut sources, mut record): (Option<(FormatId, Joined)>, _, _) = (None, Vec::new(), 0);
         while record < run.len() {
             let made = match self.waiting.take().filter(|(number, _)| *number == run.first.after(record)) {
@@ -254,7 +254,12 @@ impl Combiner {
     }
 
     /// Has the filter make any number of records of one: of each of its bodies. They are in the output.
-    fn make_any(&mut self, parts: &PartRun<'_>, bodies: Range<u32>, place: Place) -> Result<(), TransformationError> {
+    fn make_any(
+        &mut self,
+        parts: &PartRun<'_>,
+        bodies: Range<u32>,
+        place: FilterRole,
+    ) -> Result<(), TransformationError> {
         self.output.clear();
         bodies
             .into_iter()
@@ -325,7 +330,7 @@ impl Combiner {
         &mut self,
         parts: &[PartRun<'_>],
         first: Wave,
-        place: Place,
+        place: FilterRole,
         seen: Option<Made>,
     ) -> Result<Bodies, TransformationError> {
         let count = parts.first().map_or(0, |part| part.bodies.len());
@@ -363,7 +368,7 @@ impl Combiner {
     }
 
     /// Has the filter make a record of a wave: it is the only one in the output, or there is none.
-    fn make(&mut self, wave: &[Part<'_>], place: Place) -> Result<(), TransformationError> {
+    fn make(&mut self, wave: &[Part<'_>], place: FilterRole) -> Result<(), TransformationError> {
         self.output.clear();
         let made = self.filter.wave(wave, place, &mut self.output).map_err(failed);
         let count = self.output.records().len();

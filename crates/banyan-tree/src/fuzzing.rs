@@ -11,7 +11,7 @@ use banyan_ndr::FormatId;
 use bytes::Bytes;
 
 use crate::ids::{Epoch, Level, LinkId, NodeId, StreamId, Time};
-use crate::message::{Ancestor, Ancestry, Attach, Candidate, Message, Opening, Packet, Place};
+use crate::message::{Ancestor, Ancestry, Attach, Candidate, Message, NodeInfo, Opening, Packet};
 use crate::node::{Action, LinkFigures, Node, NodeOptions};
 use crate::run::{Bodies, Run};
 use crate::stream_options::StreamOptions;
@@ -134,7 +134,7 @@ impl Scene {
         for (node, level, rank) in [(NodeId(6), Level(2), None), (NodeId(7), Level(9), Some(1))] {
             let link = scene.node.accepted();
             scene.add_peer(link);
-            let place = Place { node, parent: scene.node.id(), epoch: Epoch(1), level, rank };
+            let place = NodeInfo { node, parent: scene.node.id(), epoch: Epoch(1), level, rank };
             let attach = Attach { place, is_urgent: false, is_new: true, below: Vec::new(), resumes: Vec::new() };
             scene.node.message(link, Message::Attach(attach), scene.now);
         }
@@ -231,7 +231,7 @@ impl Transformations for FirstOf {
 }
 
 impl Transformation for FirstOf {
-    fn combine(&mut self, parts: &[Run], _: crate::reduce::Place) -> Result<Bodies, TransformationError> {
+    fn combine(&mut self, parts: &[Run], _: crate::reduce::FilterRole) -> Result<Bodies, TransformationError> {
         let first = parts.first().map(|part| part.bodies.clone());
         first.ok_or_else(|| TransformationError("there is nothing".into()))
     }

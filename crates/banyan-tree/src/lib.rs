@@ -62,7 +62,7 @@ pub use ids::{Epoch, Level, LinkId, NodeId, StreamId, Time, Wave as WaveNumber};
 pub use incoming::Incoming;
 pub use invitation::Invitation;
 pub use message::{
-    Ancestor, Ancestry, Attach, Candidate, Gone, Message, Opening, Packet, Place, Resume, Scatter, Succession,
+    Ancestor, Ancestry, Attach, Candidate, Gone, Message, NodeInfo, Opening, Packet, Resume, Scatter, Succession,
 };
 pub use network::{Background, Communicator, Network, NetworkOptions, Shape, Stream, Wave};
 pub use node::{

@@ -28,7 +28,7 @@ pub enum Message {
     /// Upwards: a node is below me now.
     Placed {
         /// The node first, then all below it, each after its parent.
-        places: Vec<Place>,
+        places: Vec<NodeInfo>,
         /// What it has of the streams.
         resumes: Vec<Resume>,
         /// Whether the first of them has never had a parent: what was sent before is over for it.
@@ -191,20 +191,20 @@ pub enum Message {
 #[derive(Debug, Clone)]
 pub struct Attach {
     /// Itself; whoever takes it is its parent.
-    pub place: Place,
+    pub place: NodeInfo,
     /// Whether everyone refused already: take it although you are full.
     pub is_urgent: bool,
     /// Whether it is a member that has never had a parent: what was sent before is over for it.
     pub is_new: bool,
     /// Who is below it, each after its parent.
-    pub below: Vec<Place>,
+    pub below: Vec<NodeInfo>,
     /// What it has of the streams it knows.
     pub resumes: Vec<Resume>,
 }
 
 /// Where a node is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
+pub struct NodeInfo {
     /// The node.
     pub node: NodeId,
     /// Its parent.

@@ -144,19 +144,19 @@ mod tests {
     use super::*;
 
     #[derive(Debug, Clone)]
-    enum Step {
+    enum Operation {
         Insert(u8, u32),
         Remove(u8),
         Make(u8, u32),
         Keep(u8),
     }
 
-    fn steps() -> impl Strategy<Value = Vec<Step>> {
+    fn steps() -> impl Strategy<Value = Vec<Operation>> {
         let step = prop_oneof![
-            (any::<u8>(), any::<u32>()).prop_map(|(key, value)| Step::Insert(key, value)),
-            any::<u8>().prop_map(Step::Remove),
-            (any::<u8>(), any::<u32>()).prop_map(|(key, value)| Step::Make(key, value)),
-            any::<u8>().prop_map(Step::Keep),
+            (any::<u8>(), any::<u32>()).prop_map(|(key, value)| Operation::Insert(key, value)),
+            any::<u8>().prop_map(Operation::Remove),
+            (any::<u8>(), any::<u32>()).prop_map(|(key, value)| Operation::Make(key, value)),
+            any::<u8>().prop_map(Operation::Keep),
         ];
         proptest::collection::vec(step, 0..200)
     }
@@ -170,12 +170,12 @@ mod tests {
             let (mut map, mut model) = (SortedMap::new(), BTreeMap::new());
             for step in steps {
                 match step {
-                    Step::Insert(key, value) => prop_assert_eq!(map.insert(key, value), model.insert(key, value)),
-                    Step::Remove(key) => prop_assert_eq!(map.remove(&key), model.remove(&key)),
-                    Step::Make(key, value) => {
+                    Operation::Insert(key, value) => prop_assert_eq!(map.insert(key, value), model.insert(key, value)),
+                    Operation::Remove(key) => prop_assert_eq!(map.remove(&key), model.remove(&key)),
+                    Operation::Make(key, value) => {
                         prop_assert_eq!(map.get_or_insert_with(key, || value), model.entry(key).or_insert(value));
                     }
-                    Step::Keep(modulus) => {
+                    Operation::Keep(modulus) => {
                         map.retain(|key, _| key % (modulus | 1) != 0);
                         model.retain(|key, _| key % (modulus | 1) != 0);
                     }

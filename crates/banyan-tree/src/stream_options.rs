@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::ids::Level;
-use crate::reduce::{COLLECT, Place, REDUCE};
+use crate::reduce::{COLLECT, FilterRole, REDUCE};
 use crate::synchronisation::Synchronisation;
 
 /// The name that stands for no filter: what comes down goes on as it is.
@@ -66,11 +66,11 @@ pub enum Where {
 }
 
 /// The filter of a node, if there is a choice for it.
-pub(crate) fn chosen(filtering: &Filtering, place: Place, level: Level) -> Option<&str> {
+pub(crate) fn chosen(filtering: &Filtering, place: FilterRole, level: Level) -> Option<&str> {
     let nearest = match place {
-        Place::Root => [Where::Root, Where::Everywhere],
-        Place::Inner => [Where::Agents, Where::Everywhere],
-        Place::Member => return filtering.get(&Where::Members).map(String::as_str),
+        FilterRole::Root => [Where::Root, Where::Everywhere],
+        FilterRole::Inner => [Where::Agents, Where::Everywhere],
+        FilterRole::Member => return filtering.get(&Where::Members).map(String::as_str),
     };
     let of_level = filtering.get(&Where::Level(level.0));
     of_level.or_else(|| nearest.iter().find_map(|at| filtering.get(at))).map(String::as_str)
@@ -126,7 +126,7 @@ impl StreamOptions {
     }
 
     /// The filter of a node for what comes up; nothing for what every node does, and where records are passed on.
-    pub(crate) fn upward(&self, place: Place, level: Level) -> Option<&str> {
+    pub(crate) fn upward(&self, place: FilterRole, level: Level) -> Option<&str> {
         let passes = |text: &&str| *text == PASS && !self.synchronisation.has_waves();
         chosen(&self.up, place, level).filter(|text| !passes(text))
     }
@@ -147,7 +147,7 @@ impl StreamOptions {
     }
 
     /// The filter of a node for what goes down; none if it is passed on.
-    pub(crate) fn downward(&self, place: Place, level: Level) -> Option<&str> {
+    pub(crate) fn downward(&self, place: FilterRole, level: Level) -> Option<&str> {
         chosen(&self.down, place, level).filter(|text| *text != PASS)
     }
 }
@@ -174,11 +174,11 @@ mod tests {
             .down_at(Where::Root, PASS, "")
             .down("down", "");
         let up = |place, level| options.upward(place, Level(level));
-        assert_eq!(up(Place::Root, 0), Some("all"));
-        assert_eq!(up(Place::Inner, 1), Some("agents"));
-        assert_eq!(up(Place::Inner, 2), Some("second x"));
-        assert_eq!(up(Place::Member, 2), None, "members do nothing unless they are told to");
-        assert_eq!(options.downward(Place::Root, Level(0)), None);
-        assert_eq!(options.downward(Place::Inner, Level(1)), Some("down"));
+        assert_eq!(up(FilterRole::Root, 0), Some("all"));
+        assert_eq!(up(FilterRole::Inner, 1), Some("agents"));
+        assert_eq!(up(FilterRole::Inner, 2), Some("second x"));
+        assert_eq!(up(FilterRole::Member, 2), None, "members do nothing unless they are told to");
+        assert_eq!(options.downward(FilterRole::Root, Level(0)), None);
+        assert_eq!(options.downward(FilterRole::Inner, Level(1)), Some("down"));
     }
 }

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::reduce::{Place, Recovery};
+use crate::reduce::{FilterRole, Recovery};
 use crate::run::{Bodies, Run};
 
 /// Combines what came from several children into one.
@@ -21,7 +21,7 @@ pub trait Transformation: Send {
     /// # Errors
     /// If the first wave cannot be combined. Its parts then go on to the front-end one by one, which tries again and
     /// delivers the error in place of the wave.
-    fn combine(&mut self, parts: &[Run], place: Place) -> Result<Bodies, TransformationError>;
+    fn combine(&mut self, parts: &[Run], place: FilterRole) -> Result<Bodies, TransformationError>;
 
     /// Looks at partial results that a member made itself, when they come.
     ///
@@ -37,7 +37,7 @@ pub trait Transformation: Send {
     ///
     /// # Errors
     /// If nothing can be said of the first record, which then goes on as it is.
-    fn sift(&mut self, run: &Run, place: Place) -> Result<Run, TransformationError> {
+    fn sift(&mut self, run: &Run, place: FilterRole) -> Result<Run, TransformationError> {
         let _ = place;
         Ok(run.clone())
     }

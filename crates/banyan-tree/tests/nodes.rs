@@ -1,12 +1,12 @@
 //! Nodes that are brought together by hand, for what is hard to meet by chance: answers that never come, and parents that
 //! die between two messages.
 
+#[path = "nodes/asking_received.rs"]
+mod asking_received;
 #[path = "nodes/hostile.rs"]
 mod hostile;
 #[path = "hostile/mod.rs"]
 mod hostile_member;
-#[path = "nodes/pressed.rs"]
-mod pressed;
 #[path = "nodes/reliable.rs"]
 mod reliable;
 #[path = "nodes/stopped.rs"]
@@ -22,10 +22,10 @@ use std::time::Duration;
 
 use banyan_boot::RankSet;
 use banyan_ndr::FormatId;
-use banyan_tree::reduce::Place as FilterPlace;
+use banyan_tree::reduce::FilterRole;
 use banyan_tree::{
     Action, Ancestor, Ancestry, Attach, Bodies, Candidate, Epoch, Level, LinkFigures, LinkId, Message, Node, NodeId,
-    NodeOptions, Opening, Packet, Place, Report, Resume, Run, SendError, StreamId, StreamOptions, Synchronisation,
+    NodeInfo, NodeOptions, Opening, Packet, Report, Resume, Run, SendError, StreamId, StreamOptions, Synchronisation,
     Time, Transformation, TransformationError, Transformations, WaveNumber,
 };
 use bytes::Bytes;
@@ -40,7 +40,7 @@ impl Transformations for FirstOf {
 }
 
 impl Transformation for FirstOf {
-    fn combine(&mut self, parts: &[Run], _: FilterPlace) -> Result<Bodies, TransformationError> {
+    fn combine(&mut self, parts: &[Run], _: FilterRole) -> Result<Bodies, TransformationError> {
         Ok(parts[0].bodies.clone())
     }
 }
@@ -428,9 +428,9 @@ impl FrontEnd {
         agent
     }
 
-    fn place(node: u32, parent: u32, rank: Option<u32>) -> banyan_tree::Place {
+    fn place(node: u32, parent: u32, rank: Option<u32>) -> banyan_tree::NodeInfo {
         let level = Level(if rank.is_some() { 2 } else { 1 });
-        Place { node: NodeId(node), parent: NodeId(parent), epoch: Epoch(1), level, rank }
+        NodeInfo { node: NodeId(node), parent: NodeId(parent), epoch: Epoch(1), level, rank }
     }
 
     fn send(&mut self) {
@@ -806,7 +806,7 @@ fn a_newcomer_begins_where_it_came_on_every_one_of_many_streams() {
 fn a_member_that_speaks_of_nodes_below_it_is_cut_off() {
     let place = |node: u32, parent: u32, rank| {
         let (node, parent) = (NodeId(node), NodeId(parent));
-        Place { node, parent, epoch: Epoch(1), level: Level(node.0 as u16), rank }
+        NodeInfo { node, parent, epoch: Epoch(1), level: Level(node.0 as u16), rank }
     };
     let (member, other) = (place(1, 0, Some(0)), place(2, 1, Some(1)));
     let attach = |below| {
@@ -877,7 +877,7 @@ fn what_a_child_of_an_agent_does_wrong_is_told_to_the_front_end() {
     let mut tree = Tree::new();
     let member = tree.member(0, &[1]);
     let (_, link) = tree.ends.iter().find(|((at, _), _)| *at == member).map(|(_, end)| *end).unwrap();
-    let places = vec![Place { node: NodeId(9), parent: NodeId(3), epoch: Epoch(1), level: Level(3), rank: Some(4) }];
+    let places = vec![NodeInfo { node: NodeId(9), parent: NodeId(3), epoch: Epoch(1), level: Level(3), rank: Some(4) }];
     let placed = Message::Placed { places, resumes: Vec::new(), is_new: true };
     tree.nodes[1].message(link, placed, tree.now);
     tree.settle();

@@ -5,7 +5,7 @@ use std::cell::Cell;
 
 use banyan_boot::RankSet;
 use banyan_ndr::{Record, typed};
-use banyan_tree::reduce::{Filter, Output, Part, Place, Reduction, ReductionLimits};
+use banyan_tree::reduce::{Filter, FilterRole, Output, Part, Reduction, ReductionLimits};
 
 thread_local! {
     static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
@@ -69,10 +69,10 @@ fn waves_of_numbers_allocate_nothing_after_the_first() {
     let mut wave = || {
         partial.clear();
         result.clear();
-        node.wave(&parts, Place::Inner, &mut partial).unwrap();
+        node.wave(&parts, FilterRole::Inner, &mut partial).unwrap();
         let (format, body) = &partial.records()[0];
         let part = Part { members: &everybody, format, body, is_partial: true };
-        root.wave(&[part], Place::Root, &mut result).unwrap();
+        root.wave(&[part], FilterRole::Root, &mut result).unwrap();
         result.records().len()
     };
     wave();

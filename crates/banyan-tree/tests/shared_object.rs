@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use banyan_boot::RankSet;
 use banyan_ndr::{ByteOrder, CStruct, Format, PointerWidth, RecordView};
-use banyan_tree::reduce::{Filters, LoadError, Place, ReductionLimits};
+use banyan_tree::reduce::{FilterRole, Filters, LoadError, ReductionLimits};
 use banyan_tree::{Bodies, Combiners, FormatBook, Run, StreamId, Transformation, Transformations, WaveNumber};
 
 /// The sum of `value`, times what the parameters say; how many waves it has seen; and an error for negative values.
@@ -120,13 +120,13 @@ fn a_filter_in_c_has_parameters_and_state_and_takes_records_of_any_machine() {
     let combiners = Combiners::new(filters, formats.clone());
     let mut node = combiners.make("scaled 0.5").unwrap();
     let parts = [run(&formats, 0, ByteOrder::Little, &[1, 2, 3]), run(&formats, 1, ByteOrder::Big, &[10, 20, 30])];
-    let below = node.combine(&parts, Place::Inner).unwrap();
+    let below = node.combine(&parts, FilterRole::Inner).unwrap();
     assert_eq!(read(&formats, &below), [(5.5, 1), (11.0, 2), (16.5, 3)]);
     // The node above has a state of its own, and merges what came from below with what a member sends.
     let below = Run { members: Arc::new("0-1".parse().unwrap()), is_partial: true, bodies: below, ..parts[0].clone() };
     let mut root = combiners.make("scaled 0.5").unwrap();
     let member = run(&formats, 2, ByteOrder::Big, &[2, 4, 6]);
-    let result = root.combine(&[below, member], Place::Root).unwrap();
+    let result = root.combine(&[below, member], FilterRole::Root).unwrap();
     assert_eq!(read(&formats, &result), [(6.5, 1), (13.0, 2), (19.5, 3)]);
 }
 
@@ -139,10 +139,10 @@ fn what_a_filter_in_c_refuses_is_told_in_its_own_words() {
     assert_eq!(error, "filter scaled: nothing is no factor");
     let mut node: Box<dyn Transformation> = combiners.make("scaled 1").unwrap();
     let parts = [run(&formats, 7, ByteOrder::Little, &[-3])];
-    let error = node.combine(&parts, Place::Inner).unwrap_err().to_string();
+    let error = node.combine(&parts, FilterRole::Inner).unwrap_err().to_string();
     assert_eq!(error, "filter scaled: member 7 sent -3");
     let parts = [run(&formats, 7, ByteOrder::Little, &[3])];
-    assert_eq!(read(&formats, &node.combine(&parts, Place::Inner).unwrap()), [(3.0, 2)]);
+    assert_eq!(read(&formats, &node.combine(&parts, FilterRole::Inner).unwrap()), [(3.0, 2)]);
 }
 
 #[test]

@@ -5,7 +5,7 @@
 
 use std::time::Instant;
 
-use banyan::tree::reduce::{Filter, FilterError, Filters, Output, Part, Place, Recovery};
+use banyan::tree::reduce::{Filter, FilterError, FilterRole, Filters, Output, Part, Recovery};
 use banyan::{BackEnd, Network, NetworkOptions, ProcessDistribution, Record, StreamOptions, TreeError};
 
 #[derive(Record)]
@@ -30,7 +30,7 @@ struct Summary {
 struct Summarise;
 
 impl Filter for Summarise {
-    fn wave(&mut self, parts: &[Part<'_>], _: Place, out: &mut Output) -> Result<(), FilterError> {
+    fn wave(&mut self, parts: &[Part<'_>], _: FilterRole, out: &mut Output) -> Result<(), FilterError> {
         let mut all = Summary { slowest: Timing { rank: 0, microseconds: 0 }, total: 0 };
         for part in parts {
             let Summary { slowest, total } = if part.is_partial {

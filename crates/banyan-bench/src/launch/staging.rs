@@ -33,7 +33,7 @@ const MEMORY: &str = "/dev/shm";
 /// The time of Banyan and of copying.
 pub(super) fn rows(program: &Program, progress: &mut dyn FnMut(&str)) -> Result<Vec<LaunchRow>, LaunchBenchError> {
     let failed = |error: &dyn std::fmt::Display| LaunchBenchError::Staging(error.to_string());
-    let place = Place::new().map_err(|error| failed(&error))?;
+    let place = ScratchDirectory::new().map_err(|error| failed(&error))?;
     let session = launch(&place.0).map_err(|error| failed(&error))?;
     let [mut staged, mut copied, mut written] = [Duration::MAX; 3];
     for round in 0..ROUNDS {
@@ -74,7 +74,7 @@ fn launch(place: &Path) -> Result<Session, banyan_boot::LaunchError> {
 
 /// Writes the same bytes to so many processes, piece by piece, until all have read them, and written them if they are told
 /// where.
-fn copy(program: &Program, content: &[u8], to: Option<&Place>) -> io::Result<Duration> {
+fn copy(program: &Program, content: &[u8], to: Option<&ScratchDirectory>) -> io::Result<Duration> {
     let meeting = Meeting::new()?;
     let start = |reader: u32| {
         let mut command = program.command();
@@ -95,15 +95,15 @@ fn copy(program: &Program, content: &[u8], to: Option<&Place>) -> io::Result<Dur
 }
 
 /// A directory that is removed with all that is in it.
-struct Place(PathBuf);
+struct ScratchDirectory(PathBuf);
 
-impl Place {
-    fn new() -> io::Result<Place> {
+impl ScratchDirectory {
+    fn new() -> io::Result<ScratchDirectory> {
         let path = Path::new(MEMORY).join(format!("banyan-bench-{}", std::process::id()));
         let mut places = places();
         fs::create_dir(&path)?;
         places.push(path.clone());
-        Ok(Place(path))
+        Ok(ScratchDirectory(path))
     }
 
     /// Removes what those have who were brought something, so that everyone finds memory that is free again.
@@ -115,7 +115,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for ScratchDirectory {
     fn drop(&mut self) {
         // What cannot be removed lies in memory, under a name that says whose it is.
         let _ = fs::remove_dir_all(&self.0);

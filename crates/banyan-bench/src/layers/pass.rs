@@ -3,7 +3,7 @@
 
 use banyan_ndr::Format;
 use banyan_tree::Bodies;
-use banyan_tree::reduce::{Filter, FilterError, Filters, Output, Part, PartRun, Place, Recovery};
+use banyan_tree::reduce::{Filter, FilterError, FilterRole, Filters, Output, Part, PartRun, Recovery};
 
 /// The name of the filter.
 pub(super) const PASS_ON: &str = "bench-pass-on";
@@ -16,7 +16,7 @@ pub fn add_filters(filters: &mut Filters) {
 struct PassOn;
 
 impl Filter for PassOn {
-    fn wave(&mut self, parts: &[Part<'_>], _: Place, out: &mut Output) -> Result<(), FilterError> {
+    fn wave(&mut self, parts: &[Part<'_>], _: FilterRole, out: &mut Output) -> Result<(), FilterError> {
         let [part] = parts else {
             return Err(FilterError::Custom(format!("{PASS_ON} is for one child, not for {}", parts.len())));
         };
@@ -24,7 +24,7 @@ impl Filter for PassOn {
         Ok(())
     }
 
-    fn waves(&mut self, parts: &[PartRun<'_>], _: Place) -> Option<(Format, Bodies)> {
+    fn waves(&mut self, parts: &[PartRun<'_>], _: FilterRole) -> Option<(Format, Bodies)> {
         let [part] = parts else { return None };
         Some((part.format.clone(), part.bodies.clone()))
     }

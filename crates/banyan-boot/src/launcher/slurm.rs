@@ -39,7 +39,7 @@ pub(crate) fn has_nodes(arguments: &[String]) -> bool {
 }
 
 /// The step that starts an agent on each of these hosts.
-pub(crate) struct Step<'a> {
+pub(crate) struct SlurmStep<'a> {
     pub(crate) hosts: &'a str,
     pub(crate) count: usize,
     pub(crate) arguments: &'a [String],
@@ -50,8 +50,8 @@ pub(crate) struct Step<'a> {
 }
 
 /// The command for a step.
-pub(crate) fn all(step: &Step<'_>, agent: &AgentProgram) -> Starter {
-    let Step { hosts, count, arguments, shares, brings } = *step;
+pub(crate) fn all(step: &SlurmStep<'_>, agent: &AgentProgram) -> Starter {
+    let SlurmStep { hosts, count, arguments, shares, brings } = *step;
     let mut command: Vec<OsString> = vec!["srun".into()];
     command.extend(arguments.iter().map(Into::into));
     command.extend(

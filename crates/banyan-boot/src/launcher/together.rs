@@ -1,4 +1,4 @@
-//! What it takes to start all agents by one command: the front-end's door, the roster, and the command itself.
+//! What it takes to start all agents by one command: the front-end's listener, the roster, and the command itself.
 
 use std::ffi::OsStr;
 use std::fs::{DirBuilder, File, OpenOptions};
@@ -11,25 +11,25 @@ use std::process::Command;
 use banyan_link::{Listener, Secret, SessionId};
 
 use super::program::AgentProgram;
-use super::slurm::Step;
+use super::slurm::SlurmStep;
 use super::{Launcher, Starter, command, slurm};
 use crate::assignment::Assignment;
 use crate::distribution::{HostDistribution, ProcessDistribution};
-use crate::door::{listen_at, port_of};
 use crate::error::LaunchError;
 use crate::layout::AgentPlan;
+use crate::listening::{listen_at, port_of};
 use crate::machine;
 use crate::node::child::Upload;
 use crate::options::SessionOptions;
 use crate::problem::{Problem, ProblemKind};
-use crate::roster::{Place, Roster};
+use crate::roster::{AgentHost, Roster};
 use banyan_hosts::{HostSet, tasks_per_node};
 
 /// The variable that names a directory for rosters which all hosts see.
 const ROSTER_DIRECTORY: &str = "BANYAN_ROSTER_DIR";
 
 /// Everything the root needs to start all agents at once.
-pub(crate) struct Muster {
+pub(crate) struct StartTogether {
     pub(crate) listener: Listener,
     pub(crate) secret: Secret,
     pub(crate) starter: Starter,
@@ -45,14 +45,14 @@ pub(crate) struct Muster {
     pub(crate) notice: Option<fn(&str)>,
 }
 
-impl Muster {
+impl StartTogether {
     /// Prepares everything, and starts nothing. `brings`: some hosts lack the agent program.
     pub(crate) fn prepare(
         options: &SessionOptions,
         assignment: &Assignment,
         agent: &AgentProgram,
         brings: bool,
-    ) -> Result<Muster, LaunchError> {
+    ) -> Result<StartTogether, LaunchError> {
         let launcher = &options.launcher;
         let hosts: Vec<String> = assignment.agents.iter().map(|agent| agent.host.clone()).collect();
         let secret = Secret::random().map_err(LaunchError::System)?;
@@ -82,14 +82,14 @@ impl Muster {
             _ => {
                 let folded = HostSet::from_names(&hosts).map_err(|error| LaunchError::Launcher(error.to_string()))?;
                 let (hosts, count, shares) = (&*folded.to_string(), hosts.len(), slurm::has_nodes(arguments));
-                let starter = slurm::all(&Step { hosts, count, arguments, shares, brings }, agent);
+                let starter = slurm::all(&SlurmStep { hosts, count, arguments, shares, brings }, agent);
                 (starter, text.into_bytes(), None)
             }
         };
         let upload = brings.then(|| Upload::new(agent)).transpose().map_err(LaunchError::System)?;
         // Only what Slurm starts looks for the program, by what it is.
         let asks = !brings && !agent.hash.is_empty();
-        Ok(Muster { listener, secret, starter, upload, input, asks, file, notice: options.notice })
+        Ok(StartTogether { listener, secret, starter, upload, input, asks, file, notice: options.notice })
     }
 }
 
@@ -110,10 +110,10 @@ pub(crate) fn fill_in_hosts(distributions: &mut [ProcessDistribution]) -> Result
     Ok(())
 }
 
-fn places(agents: &[AgentPlan], nodes: &[slurm::Node]) -> Vec<Place> {
+fn places(agents: &[AgentPlan], nodes: &[slurm::Node]) -> Vec<AgentHost> {
     let addresses: std::collections::HashMap<&str, &str> =
         nodes.iter().map(|node| (node.name.as_str(), node.address.as_str())).collect();
-    let place = |agent: &AgentPlan| Place {
+    let place = |agent: &AgentPlan| AgentHost {
         host: agent.host.clone(),
         address: addresses.get(agent.host.as_str()).copied().unwrap_or_default().to_owned(),
         below: agent.below,

@@ -11,7 +11,7 @@ use std::ops::Range;
 use banyan_link::Frame;
 
 use super::child::{ChildAgent, Stage};
-use super::desk::Progress;
+use super::root_channel::Progress;
 use super::token::Token;
 use super::{Below, Node, Up};
 use crate::collective::Subtree;
@@ -51,9 +51,9 @@ impl Node {
             return self.broken(Token::Agent(index as u32), "an agent to start that is not below it");
         };
         self.part_with(index, subtree.clone());
-        if let Up::Desk(desk) = &self.up {
+        if let Up::RootChannel(channel) = &self.up {
             let fallback = Fallback::of(&self.assignment.agents[subtree.start].host, &frame.payload);
-            desk.lay(|papers| papers.fallbacks.push(fallback));
+            channel.lay(|root_state| root_state.fallbacks.push(fallback));
             self.adopt(subtree);
         } else {
             self.count_out(&subtree);

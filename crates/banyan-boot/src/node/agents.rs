@@ -9,8 +9,8 @@ use bytes::Bytes;
 use rustix::process::{Pid, Signal};
 
 use super::child::{Stage, StarterProcess, Upload};
-use super::desk::Progress;
 use super::greeting::Line;
+use super::root_channel::Progress;
 use super::together::Together;
 use super::token::Token;
 use super::wire::Wire;
@@ -44,7 +44,7 @@ impl Node {
 
     fn start_agent(&mut self, index: usize) {
         if matches!(self.assignment.way, Way::Ssh(_))
-            && let Err(error) = self.post_warden(&[])
+            && let Err(error) = self.start_launch_keeper(&[])
         {
             return self.unreachable(index, &error.to_string());
         }
@@ -105,7 +105,7 @@ impl Node {
     /// The numbers of the nodes in a child agent's subtree.
     pub(super) fn nodes_below(&self, index: usize) -> Range<u32> {
         let subtree = &self.agents[index].subtree;
-        let first = self.assignment.node + subtree.start as u32 + u32::from(matches!(self.up, Up::Desk(_)));
+        let first = self.assignment.node + subtree.start as u32 + u32::from(matches!(self.up, Up::RootChannel(_)));
         first..first + subtree.len() as u32
     }
 
@@ -236,7 +236,7 @@ impl Node {
 
     /// The same to a host that can unpack it, as soon as it is packed.
     fn begin_packed_upload(&mut self, index: usize) {
-        if !packs(matches!(self.up, Up::Desk(_)), self.agents.len()) {
+        if !packs(matches!(self.up, Up::RootChannel(_)), self.agents.len()) {
             return self.begin_upload(index, Upload::announced(&self.agent_program));
         }
         if self.packing.is_none() {

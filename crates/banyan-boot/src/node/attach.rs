@@ -18,8 +18,8 @@ use rustix::net::{AddressFamily, sockopt};
 use super::token::Token;
 use super::wire::Wire;
 use super::{Below, Node};
-use crate::door::{listen_at, port_of};
 use crate::launcher::Way;
+use crate::listening::{listen_at, port_of};
 use crate::machine;
 use crate::message;
 use crate::problem::{Problem, ProblemKind};
@@ -59,9 +59,9 @@ pub(super) struct Parting {
     until: Instant,
 }
 
-/// The door for members that attach.
+/// The listener for members that attach.
 #[derive(Debug)]
-pub(super) struct Door {
+pub(super) struct AttachListeners {
     /// By Unix socket, and by TCP unless all hosts are acted out on one machine.
     listeners: Vec<Listener>,
     session: [u8; 16],
@@ -69,7 +69,7 @@ pub(super) struct Door {
     deadline: Option<Instant>,
 }
 
-impl Door {
+impl AttachListeners {
     /// When there is something to do although nobody came.
     pub(super) fn timeout(&self) -> Option<Instant> {
         self.listener_timeout().into_iter().chain(self.deadline).min()
@@ -81,8 +81,8 @@ impl Door {
 }
 
 impl Node {
-    /// Opens the door, if members of this host attach.
-    pub(super) fn open_door(&mut self) -> io::Result<()> {
+    /// Opens the listener, if members of this host attach.
+    pub(super) fn listen_for_attaching(&mut self) -> io::Result<()> {
         let Some(secret) = self.assignment.attach_secret() else { return Ok(()) };
         if !(0..self.members.len()).any(|index| self.attaches(index)) {
             return Ok(());
@@ -92,22 +92,22 @@ impl Node {
             vec![Listener::bind(&attach_address(&session, self.assignment.node), &self.member_options)?];
         if self.assignment.way != Way::Local {
             let listener = listen_at(0, &self.member_options)?;
-            self.tell_door(port_of(&listener));
+            self.announce_attaching(port_of(&listener));
             listeners.push(listener);
         }
         for listener in &listeners {
-            self.poller.register(listener, Token::Door.number(), Interest::READ)?;
+            self.poller.register(listener, Token::AttachListeners.number(), Interest::READ)?;
         }
         let deadline = self.assignment.terms.attach_deadline().map(|time| Instant::now() + time);
-        self.door = Some(Door { listeners, session, secret, deadline });
+        self.attach_listeners = Some(AttachListeners { listeners, session, secret, deadline });
         Ok(())
     }
 
     /// Tells the front-end where members of other hosts find this one's.
-    fn tell_door(&mut self, port: u16) {
+    fn announce_attaching(&mut self, port: u16) {
         let others = machine::local_addresses().into_iter().filter(|address| !address.is_loopback());
         let addresses: Vec<String> = others.map(|address| SocketAddr::new(address, port).to_string()).collect();
-        self.pass_up(Frame::new(message::DOOR, self.assignment.node, 0, addresses.join(" ")));
+        self.pass_up(Frame::new(message::ATTACH_ADDRESSES, self.assignment.node, 0, addresses.join(" ")));
     }
 
     /// Whether a member is started by someone else.
@@ -116,18 +116,18 @@ impl Node {
         self.assignment.images.get(image).is_some_and(|image| image.attaches())
     }
 
-    /// Somebody is at the door.
-    pub(super) fn answer_door(&mut self) {
-        let Some(door) = &mut self.door else { return };
-        let (session, secret) = (door.session, &door.secret);
+    /// Connections have come for members that attach.
+    pub(super) fn accept_attaching(&mut self) {
+        let Some(listener) = &mut self.attach_listeners else { return };
+        let (session, secret) = (listener.session, &listener.secret);
         let mut find = |peer: &PeerId| (peer.session == SessionId(session)).then(|| secret.clone());
         let now = Instant::now();
         let came: Vec<Link> =
-            door.listeners.iter_mut().flat_map(|listener| listener.accept_ready(now, &mut find)).collect();
-        door.listeners.iter_mut().for_each(|listener| self.refused += listener.take_refused().strangers());
+            listener.listeners.iter_mut().flat_map(|listener| listener.accept_ready(now, &mut find)).collect();
+        listener.listeners.iter_mut().for_each(|listener| self.refused += listener.take_refused().strangers());
         came.into_iter().for_each(|link| self.admit(link));
         if !(0..self.members.len()).any(|index| self.is_awaited(index)) {
-            self.close_door();
+            self.stop_attaching();
         }
     }
 
@@ -253,7 +253,7 @@ impl Node {
 
     /// Says goodbye to members that attached: the session ends, they go on.
     pub(super) fn let_attached_go(&mut self) {
-        self.close_door();
+        self.stop_attaching();
         for index in 0..self.members.len() {
             if self.attaches(index)
                 && self.members[index].state.is_none()
@@ -267,15 +267,15 @@ impl Node {
     }
 
     /// Reports those that did not come in time.
-    pub(super) fn check_door(&mut self, now: Instant) {
-        let Some(door) = &self.door else { return };
-        if door.deadline.is_none_or(|deadline| now < deadline) {
-            if door.listener_timeout().is_some_and(|timeout| timeout <= now) {
-                self.answer_door();
+    pub(super) fn check_attaching(&mut self, now: Instant) {
+        let Some(listener) = &self.attach_listeners else { return };
+        if listener.deadline.is_none_or(|deadline| now < deadline) {
+            if listener.listener_timeout().is_some_and(|timeout| timeout <= now) {
+                self.accept_attaching();
             }
             return;
         }
-        self.close_door();
+        self.stop_attaching();
         let mut ranks = RankSet::new();
         for index in 0..self.members.len() {
             if self.is_awaited(index) {
@@ -296,8 +296,8 @@ impl Node {
         self.attach_problem(cause, "start them with the session's ticket, or allow more time", ranks.to_string());
     }
 
-    fn close_door(&mut self) {
-        for listener in self.door.take().into_iter().flat_map(|door| door.listeners) {
+    fn stop_attaching(&mut self) {
+        for listener in self.attach_listeners.take().into_iter().flat_map(|listener| listener.listeners) {
             let _ = self.poller.remove(&listener);
         }
     }

@@ -46,7 +46,7 @@ impl Node {
     /// Whether agents have not come that this node may have to start. The front-end starts all that others cannot.
     fn awaits_agents(&self) -> bool {
         match self.up {
-            Up::Desk(_) => {
+            Up::RootChannel(_) => {
                 let came: u32 = self.agents.iter().map(|agent| agent.progress.agents).sum();
                 (came as usize) < self.agent_count
             }
@@ -116,7 +116,7 @@ impl Node {
     }
 
     fn tell_awaited(&mut self, frame: Frame) {
-        if !matches!(self.up, Up::Desk(_)) {
+        if !matches!(self.up, Up::RootChannel(_)) {
             return self.pass_up(frame);
         }
         let awaited: Vec<u32> = frame.payload.chunks_exact(4).map(node_number).collect();
@@ -138,13 +138,13 @@ impl Node {
 
     /// Tells the front-end which hosts have not answered.
     fn name_awaited(&self) {
-        let Up::Desk(desk) = &self.up else { return };
+        let Up::RootChannel(channel) = &self.up else { return };
         let awaited: BTreeSet<u32> = self.awaiting.all.values().flatten().copied().collect();
         // The root is node 0, and the others are in the order of its work.
         let agents = awaited.iter().filter_map(|node| self.assignment.agents.get(node.checked_sub(1)? as usize));
         let mut hosts: Vec<&str> = agents.map(|agent| agent.host.as_str()).collect();
         hosts.dedup();
-        desk.name_awaited(&hosts);
+        channel.name_awaited(&hosts);
     }
 }
 

@@ -12,8 +12,8 @@ use bytes::Bytes;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use rustix::pipe::{PipeFlags, pipe_with};
 
-use super::desk::Progress;
 use super::greeting::Greeting;
+use super::root_channel::Progress;
 use super::token::Token;
 use super::wire::Wire;
 use crate::assignment::Assignment;
@@ -160,7 +160,7 @@ impl StarterProcess {
             environment: std::env::vars_os().chain(starter.env).collect(),
             directory: None,
             limits: Limits::default(),
-            // See `warden`: its agent says when it ends.
+            // See `launch_keeper`: its agent says when it ends.
             outlives_parent: true,
         };
         let command = command.prepare()?;

@@ -7,7 +7,7 @@ use banyan_ranks::RankSet;
 use bytes::Bytes;
 use rustix::process::Signal;
 
-use super::desk::{Goods, Order};
+use super::root_channel::{MemberData, Order};
 use super::token::Token;
 use super::{Below, Node, Up};
 use crate::collective::belongs_to_collectives;
@@ -48,8 +48,8 @@ impl Node {
 
     /// What the front-end's callers have ordered.
     pub(super) fn take_orders(&mut self) {
-        let Up::Desk(desk) = &self.up else { return };
-        for order in desk.take_orders() {
+        let Up::RootChannel(channel) = &self.up else { return };
+        for order in channel.take_orders() {
             match order {
                 Order::Signal { signal, ranks } => {
                     let mut bytes = Vec::new();
@@ -68,17 +68,17 @@ impl Node {
     }
 
     /// Sends bytes of the front-end's callers down while everyone below has room.
-    pub(super) fn pass_goods(&mut self) {
+    pub(super) fn pass_member_data(&mut self) {
         while self.full.is_empty() && self.awaiting.has_room() {
-            let Up::Desk(desk) = &self.up else { return };
-            match desk.take_goods() {
+            let Up::RootChannel(channel) = &self.up else { return };
+            match channel.take_member_data() {
                 None => return,
-                Some(Goods::User { bytes, more }) => {
+                Some(MemberData::User { bytes, more }) => {
                     let mut frame = Frame::new(message::USER, 0, 0, bytes);
                     frame.flags = if more { message::MORE } else { 0 };
                     self.to_master(frame);
                 }
-                Some(Goods::Input { bytes, last }) => {
+                Some(MemberData::Input { bytes, last }) => {
                     let mut frame = Frame::new(message::INPUT, 0, 0, bytes);
                     frame.flags = if last { message::LAST } else { 0 };
                     self.pass_input(&frame);
@@ -139,8 +139,8 @@ impl Node {
     fn detach(&mut self) {
         self.to_agents(&Frame::new(message::DETACH, 0, 0, Bytes::new()));
         self.detached = true;
-        self.dismiss_warden();
-        if let Up::Desk(_) = self.up {
+        self.stop_launch_keeper();
+        if let Up::RootChannel(_) = self.up {
             for index in 0..self.agents.len() {
                 if let Some(wire) = &mut self.agents[index].wire {
                     wire.link.close();

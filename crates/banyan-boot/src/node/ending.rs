@@ -7,9 +7,9 @@ use banyan_link::{Frame, LinkError};
 use bytes::Bytes;
 use rustix::process::{Pid, Signal};
 
-use super::attach::Door;
+use super::attach::AttachListeners;
 use super::child::Stage;
-use super::shared::Shared;
+use super::shared::SharedMembers;
 use super::together::Together;
 use super::token::Token;
 use super::{Node, Up};
@@ -17,7 +17,7 @@ use crate::layout::ranks_of;
 use crate::message;
 use crate::options::Leftovers;
 use crate::problem::{Problem, ProblemKind};
-use crate::process::{ExitState, Heard, Will, orphans, reap_orphans};
+use crate::process::{ExitState, Heard, KeeperSocket, orphans, reap_orphans};
 
 /// How much longer than its members' grace a node waits for the agents below it, at each level.
 const AGENTS_GRACE: Duration = Duration::from_secs(2);
@@ -46,7 +46,7 @@ impl Node {
     pub(super) fn give_up(&mut self, cause: &str) {
         if self.ending.is_none() {
             let (kind, who, place) = match self.up {
-                Up::Desk(_) => (ProblemKind::FrontEnd, "the front-end", "here"),
+                Up::RootChannel(_) => (ProblemKind::FrontEnd, "the front-end", "here"),
                 Up::Parent(_) | Up::Nobody => (ProblemKind::AgentLost, "its agent", "there"),
             };
             self.problem(Problem {
@@ -97,7 +97,7 @@ impl Node {
             })
         };
         let reaped = self.together.as_ref().is_none_or(Together::is_reaped);
-        if let (Up::Desk(_), true) = (&self.up, self.detached) {
+        if let (Up::RootChannel(_), true) = (&self.up, self.detached) {
             // The front-end leaves as soon as everyone has been told.
             return self.agents.iter().filter_map(|agent| agent.wire.as_ref()).all(|wire| wire.link.is_finished());
         }
@@ -121,7 +121,7 @@ impl Node {
     /// Looks at the clock.
     pub(super) fn tick(&mut self, now: Instant) {
         self.tick_links(now);
-        self.check_door(now);
+        self.check_attaching(now);
         self.settle_partings(now);
         self.tick_together(now);
         self.answer_questions(now);
@@ -163,7 +163,7 @@ impl Node {
     }
 
     fn is_agent(&self) -> bool {
-        !matches!(self.up, Up::Desk(_))
+        !matches!(self.up, Up::RootChannel(_))
     }
 
     /// Agents inherit what their members leave behind: those that have ended are taken note of.
@@ -250,7 +250,7 @@ impl Node {
         }
         let parent = match &self.up {
             Up::Parent(wire) => wire.link.timeout(),
-            Up::Desk(_) | Up::Nobody => None,
+            Up::RootChannel(_) | Up::Nobody => None,
         };
         let agents = self
             .agents
@@ -266,19 +266,19 @@ impl Node {
             ending.since + after + Duration::from_millis(1)
         });
         let listener = self.listener.as_ref().and_then(|listener| listener.timeout());
-        let door = self.door.as_ref().and_then(Door::timeout);
+        let attaching = self.attach_listeners.as_ref().and_then(AttachListeners::timeout);
         let command = self.together.as_ref().and_then(Together::timeout);
         let reap = self.is_agent().then_some(self.reap_at);
-        let shared = self.shared.as_ref().and_then(Shared::timeout);
+        let shared = self.shared.as_ref().and_then(SharedMembers::timeout);
         let (partings, question) = (self.partings_until(), self.collectives.question_timeout());
-        let own = [parent, ending, listener, door, command, reap, shared, partings, question, self.awaited_at()];
+        let own = [parent, ending, listener, attaching, command, reap, shared, partings, question, self.awaited_at()];
         let next = own.into_iter().chain(agents).chain(members).flatten().min()?;
         Some(next.saturating_duration_since(now))
     }
 
     /// The keeper of this agent has been asked to end, or is gone.
     pub(super) fn hear_keeper(&mut self) {
-        match self.keeper.as_ref().map(Will::hear) {
+        match self.keeper.as_ref().map(KeeperSocket::hear) {
             None | Some(Heard::Nothing) => {}
             Some(Heard::End) => {
                 self.agent_problem(

@@ -14,7 +14,7 @@ use crate::extension::{AgentExtension, AgentInfo, ExtensionControl, NOTE_BYTES};
 use crate::launcher::Way;
 use crate::layout::ranks_of;
 use crate::problem::{Problem, ProblemKind};
-use crate::process::Will;
+use crate::process::KeeperSocket;
 use crate::shape::subtrees;
 
 /// An extension at work.
@@ -67,7 +67,7 @@ impl Node {
         self.poller.register(control.bell(), Token::Extension.number(), Interest::READ)?;
         let note = agent.begin(info, control.clone())?;
         let word = described::encode(info).map_err(io::Error::other)?;
-        self.keeper.as_ref().map_or(Ok(()), |keeper| keeper.leave_word(&word))?;
+        self.keeper.as_ref().map_or(Ok(()), |keeper| keeper.leave_guard_note(&word))?;
         self.extension = Some(Extension { agent, control });
         if note.len() > NOTE_BYTES {
             return Err(io::Error::other(format!("its note has {} bytes, more than {NOTE_BYTES}", note.len())));
@@ -150,7 +150,7 @@ impl Node {
         if let Some(mut extension) = self.extension.take() {
             extension.agent.end();
             // A keeper that is gone guards nothing.
-            let _ = self.keeper.as_ref().map(Will::revoke_word);
+            let _ = self.keeper.as_ref().map(KeeperSocket::revoke_guard_note);
         }
     }
 }

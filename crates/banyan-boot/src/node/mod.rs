@@ -1,6 +1,6 @@
 //! A node of a session's tree: the front-end's root, or an agent. One thread, one loop.
 //!
-//! A node has one parent (for the root: the [`desk`]) and children: agents below it and members of its own host. It
+//! A node has one parent (for the root: the [`root_channel`]) and children: agents below it and members of its own host. It
 //! starts both, passes frames between them, and ends everything when its parent is gone. What collectives do is decided
 //! by [`collective`](crate::collective); this is the driver that feeds it.
 //!
@@ -12,16 +12,17 @@ mod agents;
 pub(crate) mod attach;
 mod awaiting;
 pub(crate) mod child;
-pub(crate) mod desk;
 mod down;
 mod ending;
 mod extension;
 pub(crate) mod greeting;
+mod launch_keeper;
 pub(crate) mod member;
 mod members;
 mod pause;
 #[cfg(test)]
 mod recordings;
+pub(crate) mod root_channel;
 mod shared;
 mod staging;
 mod streams;
@@ -30,7 +31,6 @@ pub(crate) mod token;
 mod tunnels;
 mod up;
 mod wake;
-mod warden;
 pub(crate) mod wire;
 
 use std::collections::VecDeque;
@@ -51,24 +51,24 @@ use crate::extension::AgentExtension;
 use crate::launcher::packed::Packing;
 use crate::launcher::program::AgentProgram;
 use crate::message::{self, CHUNK};
-use crate::process::{ExitState, Prepared, Spawner, Will};
+use crate::process::{ExitState, KeeperSocket, Prepared, Spawner};
 use crate::shape;
 use crate::staging::assembly::Assembly;
 use crate::staging::place::Placed;
 use crate::tunnel::Tunnels;
-use attach::{Door, Parting};
+use attach::{AttachListeners, Parting};
 use awaiting::Awaiting;
 use child::ChildAgent;
-use desk::{Desk, Progress};
 use ending::Ending;
 use extension::Extension;
+use launch_keeper::LaunchKeeper;
 use member::{InputPipe, Member};
 use members::NotStarted;
-use shared::{Next, SHARED_FRAMES, Shared};
+use root_channel::{Progress, RootChannel};
+use shared::{Next, SHARED_FRAMES, SharedMembers};
 use staging::Staging;
 use together::Together;
 use token::Token;
-use warden::Warden;
 use wire::Wire;
 
 /// Members started before the node looks at its descriptors again: long enough to start fast, short enough to answer.
@@ -83,7 +83,7 @@ pub(crate) enum Up {
     /// The parent's link.
     Parent(Box<Wire>),
     /// The front-end's callers.
-    Desk(Arc<Desk>),
+    RootChannel(Arc<RootChannel>),
     /// The parent is gone.
     Nobody,
 }
@@ -132,9 +132,9 @@ pub(crate) struct Node {
     /// Agents that are started together.
     together: Option<Together>,
     /// Ends what starts agents if this process, a front-end, is killed meanwhile.
-    warden: Option<Warden>,
+    launch_keeper: Option<LaunchKeeper>,
     /// Of an agent, while it lives.
-    keeper: Option<Will>,
+    keeper: Option<KeeperSocket>,
     extension: Option<Extension>,
     /// What it says to those below.
     note: Vec<u8>,
@@ -160,7 +160,7 @@ pub(crate) struct Node {
     collectives: Collectives,
     outgoing: Vec<(To, Frame)>,
     /// What this node shares with its members, if the system lets it.
-    shared: Option<Shared>,
+    shared: Option<SharedMembers>,
 
     members_to_start: VecDeque<usize>,
     agents_to_start: VecDeque<usize>,
@@ -193,12 +193,12 @@ pub(crate) struct Node {
     /// The large file that is put together on this host.
     assembly: Assembly,
     /// Where members attach, while some are awaited.
-    door: Option<Door>,
+    attach_listeners: Option<AttachListeners>,
     /// Members that attached, and whose links have ended.
     partings: Vec<Parting>,
     /// Processes that wanted to attach and could not.
     sent_away: u64,
-    /// Those that were refused at doors, here and below, and were not told above yet; …
+    /// Those that were refused at listeners, here and below, and were not told above yet; …
     refused: Refused,
     /// … and how many were.
     refusals_told: u64,
@@ -213,7 +213,7 @@ pub(crate) struct Node {
 pub(crate) struct Setting {
     pub(crate) host: String,
     pub(crate) agent_program: AgentProgram,
-    pub(crate) keeper: Option<Will>,
+    pub(crate) keeper: Option<KeeperSocket>,
     pub(crate) spawner: Spawner,
     pub(crate) listener: Option<Listener>,
     /// For agents that are started together.
@@ -231,7 +231,7 @@ pub(crate) struct Setting {
 impl Node {
     /// A node with work to do. The first agent of the assignment is this node, unless it is the root.
     fn with(up: Up, poller: Poller, assignment: Assignment, setting: Setting) -> io::Result<Node> {
-        let is_root = matches!(up, Up::Desk(_));
+        let is_root = matches!(up, Up::RootChannel(_));
         let below_me = usize::from(!is_root)..assignment.agents.len();
         let below = |agent: usize| assignment.agents[agent].below;
         let levels = shape::levels(0..assignment.agents.len(), below);
@@ -254,7 +254,7 @@ impl Node {
             agent_options,
             listener: setting.listener,
             together: setting.together,
-            warden: None,
+            launch_keeper: None,
             keeper: setting.keeper,
             extension: None,
             note: assignment.note.clone().unwrap_or_default(),
@@ -279,7 +279,7 @@ impl Node {
             staging: None,
             placed: Placed::default(),
             assembly: Assembly::default(),
-            door: None,
+            attach_listeners: None,
             partings: Vec::new(),
             sent_away: 0,
             refused: Refused::default(),
@@ -294,7 +294,7 @@ impl Node {
             agent_count: assignment.agents.len(),
             levels,
             has_time_limits: assignment.images.iter().any(|image| image.limits.contains("time")),
-            shared: Shared::new(members.len()),
+            shared: SharedMembers::new(members.len()),
             agents,
             members,
             commands,
@@ -318,14 +318,16 @@ impl Node {
     }
 
     /// The root, in the front-end.
-    pub(crate) fn root(desk: Arc<Desk>, assignment: Assignment, setting: Setting) -> io::Result<Node> {
-        Node::with(Up::Desk(desk), Poller::new()?, assignment, setting)
+    pub(crate) fn root(channel: Arc<RootChannel>, assignment: Assignment, setting: Setting) -> io::Result<Node> {
+        Node::with(Up::RootChannel(channel), Poller::new()?, assignment, setting)
     }
 
     fn register_own(&mut self) -> io::Result<()> {
         match &self.up {
             Up::Parent(_) | Up::Nobody => {}
-            Up::Desk(desk) => self.poller.register(desk.bell(), Token::Desk.number(), Interest::READ)?,
+            Up::RootChannel(channel) => {
+                self.poller.register(channel.bell(), Token::RootChannel.number(), Interest::READ)?
+            }
         }
         if let Some(keeper) = &self.keeper {
             self.poller.register(keeper, Token::Keeper.number(), Interest::READ)?;
@@ -333,7 +335,7 @@ impl Node {
         if let Some(listener) = &self.listener {
             self.poller.register(listener, Token::Listener.number(), Interest::READ)?;
         }
-        self.open_door()
+        self.listen_for_attaching()
     }
 
     /// Runs until the session is over and nothing of it is left below.
@@ -381,7 +383,7 @@ impl Node {
     fn handle(&mut self, token: Token, ready: Ready) {
         match token {
             Token::Parent | Token::Agent(_) | Token::Member(_) => self.handle_link(token, ready.readable),
-            Token::Desk => self.take_orders(),
+            Token::RootChannel => self.take_orders(),
             Token::Listener => self.accept(),
             Token::Keeper => self.hear_keeper(),
             Token::Extension => self.heed_extension(),
@@ -390,7 +392,7 @@ impl Node {
             Token::CommonExit => self.common_starter_exited(),
             Token::Staging => self.stage_bell(),
             Token::Packing => self.packed(),
-            Token::Door => self.answer_door(),
+            Token::AttachListeners => self.accept_attaching(),
             Token::Greeting(index) => self.take_greeting(index as usize),
             Token::Upload(index) => self.go_on_with_upload(index as usize),
             Token::Complaint(index) => self.take_complaint(index as usize),
@@ -407,7 +409,7 @@ impl Node {
         match token {
             Token::Parent => match &mut self.up {
                 Up::Parent(wire) => Some(wire),
-                Up::Desk(_) | Up::Nobody => None,
+                Up::RootChannel(_) | Up::Nobody => None,
             },
             Token::Agent(index) => self.agents.get_mut(index as usize)?.wire.as_mut(),
             Token::Member(index) => self.members.get_mut(index as usize)?.wire.as_mut(),
@@ -500,7 +502,7 @@ impl Node {
                     // What comes from below goes nowhere.
                     _ if self.detached => true,
                     Up::Parent(wire) => wire.link.room() > 0,
-                    Up::Desk(desk) => desk.has_room(),
+                    Up::RootChannel(channel) => channel.has_room(),
                     Up::Nobody => true,
                 };
                 Room { up, everywhere: up && self.full.is_empty() }
@@ -550,7 +552,7 @@ impl Node {
         let wire = match token {
             Token::Parent => match &mut self.up {
                 Up::Parent(wire) => Some(&mut **wire),
-                Up::Desk(_) | Up::Nobody => None,
+                Up::RootChannel(_) | Up::Nobody => None,
             },
             Token::Agent(index) => self.agents[index as usize].wire.as_mut(),
             Token::Member(index) => self.members[index as usize].wire.as_mut(),

@@ -17,8 +17,8 @@ impl Node {
         self.to_agents(&Frame::new(message::PAUSE, seconds, 0, Bytes::new()));
         // The front-end waits for this before it stops.
         self.flush();
-        if let Up::Desk(desk) = &self.up {
-            desk.lay(|papers| papers.is_paused = seconds > 0);
+        if let Up::RootChannel(channel) = &self.up {
+            channel.lay(|root_state| root_state.is_paused = seconds > 0);
         }
     }
 

@@ -35,7 +35,7 @@ pub(super) const SHARED_FRAMES: u32 = 128;
 
 /// Shared memory and when to look at it.
 #[derive(Debug)]
-pub(super) struct Shared {
+pub(super) struct SharedMembers {
     pub(super) hub: Hub,
     /// Members that are awaited; for one of them it is looked at again.
     awaited: u32,
@@ -57,11 +57,18 @@ pub(super) enum Next {
     Nothing,
 }
 
-impl Shared {
+impl SharedMembers {
     /// For members, if there are any; none if the system refuses.
-    pub(super) fn new(members: usize) -> Option<Shared> {
+    pub(super) fn new(members: usize) -> Option<SharedMembers> {
         let hub = (members > 0).then(Hub::with_board)?.ok()?;
-        Some(Shared { hub, awaited: 1, nap: None, blocked: BTreeSet::new(), rung: false, wake: PendingWake::default() })
+        Some(SharedMembers {
+            hub,
+            awaited: 1,
+            nap: None,
+            blocked: BTreeSet::new(),
+            rung: false,
+            wake: PendingWake::default(),
+        })
     }
 
     /// Whether a member's next frame is data that could not be taken.

@@ -6,7 +6,7 @@ use banyan_link::{Frame, Interest};
 use bytes::Bytes;
 
 use super::child::Stage;
-use super::desk::StagePhase;
+use super::root_channel::StagePhase;
 use super::token::Token;
 use super::{Below, Node, Up};
 use crate::message;
@@ -74,7 +74,7 @@ impl Node {
             children: vec![Part::default(); self.agents.len()],
             answered: false,
         };
-        if matches!(self.up, Up::Desk(_)) {
+        if matches!(self.up, Up::RootChannel(_)) {
             staging.own.settle(Tally::default());
         }
         self.staging = Some(staging);
@@ -91,7 +91,7 @@ impl Node {
                 Err(why) => self.stage_lost(index, &why),
             }
         }
-        if !matches!(self.up, Up::Desk(_)) {
+        if !matches!(self.up, Up::RootChannel(_)) {
             self.start_writer(offer);
         }
         self.stage_progress();
@@ -168,11 +168,11 @@ impl Node {
 
     /// Sends what the front-end's caller has read, as far as there is room below.
     pub(super) fn stage_down(&mut self) {
-        let Up::Desk(desk) = &self.up else { return };
-        let desk = std::sync::Arc::clone(desk);
+        let Up::RootChannel(channel) = &self.up else { return };
+        let channel = std::sync::Arc::clone(channel);
         let Some(number) = self.staging.as_ref().map(|staging| staging.number) else { return };
         while self.full.is_empty()
-            && let Some((piece, last)) = desk.take_piece()
+            && let Some((piece, last)) = channel.take_piece()
         {
             let mut frame = Frame::new(message::STAGE, number, 0, piece);
             frame.flags = if last { 0 } else { message::MORE };
@@ -262,9 +262,9 @@ impl Node {
         let number = self.staging.as_ref().map_or(0, |staging| staging.number);
         match &self.up {
             Up::Parent(_) | Up::Nobody => self.pass_up(Frame::new(message::STAGED, number, what, tally.encode())),
-            Up::Desk(desk) => desk.lay(|papers| {
-                papers.staging.tally = tally;
-                papers.staging.phase = if what == ANSWER { StagePhase::Sending } else { StagePhase::Ended };
+            Up::RootChannel(channel) => channel.lay(|root_state| {
+                root_state.staging.tally = tally;
+                root_state.staging.phase = if what == ANSWER { StagePhase::Sending } else { StagePhase::Ended };
             }),
         }
     }

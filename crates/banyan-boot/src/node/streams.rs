@@ -29,7 +29,7 @@ impl Node {
         self.detached
             || match &self.up {
                 Up::Parent(wire) => wire.link.room() > 0,
-                Up::Desk(_) | Up::Nobody => true,
+                Up::RootChannel(_) | Up::Nobody => true,
             }
     }
 
@@ -79,7 +79,7 @@ impl Node {
 
     /// Goes on with what had to wait: frames that could not be taken, pipes that were not read.
     pub(super) fn resume(&mut self) {
-        self.pass_goods();
+        self.pass_member_data();
         for token in std::mem::take(&mut self.waiting) {
             self.pump(token);
         }

@@ -1,4 +1,4 @@
-//! Agents that are started together: the command that starts them all (at the root), and the door by which they come.
+//! Agents that are started together: the command that starts them all (at the root), and the listener by which they come.
 //!
 //! An agent that proves that it is one of this node's children, and is awaited, gets its work. One from below a child that
 //! has not come is noted: when the child is given up, those of its subtree that were not heard of are missing, too.
@@ -21,7 +21,7 @@ use super::token::Token;
 use super::wire::Wire;
 use super::{Node, Up};
 use crate::launcher::Starter;
-use crate::launcher::together::{Muster, RosterFile};
+use crate::launcher::together::{RosterFile, StartTogether};
 use crate::problem::{Problem, ProblemKind};
 use crate::process::{ExitState, signal_group};
 use crate::shape;
@@ -95,9 +95,9 @@ impl Together {
         }
     }
 
-    /// At the root: a command starts all agents, and they come by this door.
-    pub(crate) fn by(muster: Muster) -> (Listener, Together) {
-        let Muster { listener, secret, starter, upload, input, asks, file, notice } = muster;
+    /// At the root: a command starts all agents, and they come by this listener.
+    pub(crate) fn by(start_together: StartTogether) -> (Listener, Together) {
+        let StartTogether { listener, secret, starter, upload, input, asks, file, notice } = start_together;
         let begin = Some(starter);
         (listener, Together { begin, upload, input, asks, file, notice, ..Together::below(secret) })
     }
@@ -144,7 +144,7 @@ impl Node {
         let Some(together) = &mut self.together else { return };
         let Some(starter) = together.begin.take() else { return };
         let files = together.file.as_ref().map_or_else(Vec::new, RosterFile::paths);
-        let posted = self.post_warden(&files);
+        let posted = self.start_launch_keeper(&files);
         match posted.and_then(|()| StarterProcess::run(&mut self.spawner, starter, &self.null)) {
             Err(error) => {
                 let cause = error.to_string();
@@ -211,8 +211,8 @@ impl Node {
         let Some(together) = &mut self.together else { return };
         let Some(starter) = &mut together.starter else { return };
         let goes_on = starter.take_complaint();
-        if let (true, Up::Desk(desk)) = (together.asks && starter.is_needed, &self.up) {
-            desk.lay(|papers| papers.is_agent_needed = true);
+        if let (true, Up::RootChannel(channel)) = (together.asks && starter.is_needed, &self.up) {
+            channel.lay(|root_state| root_state.is_agent_needed = true);
         }
         let said = starter.complaint();
         if !goes_on && let Some(errors) = starter.errors.take() {
@@ -319,7 +319,7 @@ impl Node {
     /// Where in this node's assignment a peer stands.
     fn place(&self, peer: &PeerId) -> Option<usize> {
         // Agent `i` of the session is node `i + 1`.
-        let own = if matches!(self.up, Up::Desk(_)) { 0 } else { self.assignment.node.checked_sub(1)? };
+        let own = if matches!(self.up, Up::RootChannel(_)) { 0 } else { self.assignment.node.checked_sub(1)? };
         let place = peer.index.checked_sub(own)?;
         (peer.session == SessionId(self.assignment.session)).then_some(place as usize)
     }
@@ -374,7 +374,7 @@ impl Node {
         }
     }
 
-    /// Sees to the door, the roster's file and the end of the command.
+    /// Sees to the listener, the roster's file and the end of the command.
     pub(super) fn tick_together(&mut self, now: Instant) {
         if self.listener.as_ref().and_then(|listener| listener.timeout()).is_some_and(|timeout| timeout <= now) {
             self.accept();

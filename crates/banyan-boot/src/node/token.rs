@@ -6,13 +6,13 @@ pub(crate) enum Token {
     /// The link to the parent.
     Parent,
     /// The front-end's own thread wants something.
-    Desk,
+    RootChannel,
     /// Agents or members that come by themselves.
     Listener,
     /// The keeper of this agent ended.
     Keeper,
     /// Members that attach.
-    Door,
+    AttachListeners,
     /// The extension wants something.
     Extension,
     /// The command that starts all agents takes more of its standard input.
@@ -58,11 +58,11 @@ impl Token {
     pub(crate) fn number(self) -> u64 {
         let (tag, index) = match self {
             Token::Parent => (0, 0),
-            Token::Desk => (1, 0),
+            Token::RootChannel => (1, 0),
             Token::Listener => (2, 0),
             Token::Keeper => (3, 0),
             Token::Staging => (4, 0),
-            Token::Door => (18, 0),
+            Token::AttachListeners => (18, 0),
             Token::Extension => (19, 0),
             Token::Packing => (20, 0),
             Token::Agent(index) => (5, index),
@@ -89,11 +89,11 @@ impl Token {
         let index = (number & u64::from(u32::MAX)) as u32;
         Some(match number >> Self::TAG_SHIFT {
             0 => Token::Parent,
-            1 => Token::Desk,
+            1 => Token::RootChannel,
             2 => Token::Listener,
             3 => Token::Keeper,
             4 => Token::Staging,
-            18 => Token::Door,
+            18 => Token::AttachListeners,
             19 => Token::Extension,
             20 => Token::Packing,
             5 => Token::Agent(index),
@@ -124,14 +124,14 @@ mod tests {
     fn every_token_comes_back_from_its_number() {
         let all = [
             Token::Parent,
-            Token::Desk,
+            Token::RootChannel,
             Token::Listener,
             Token::Keeper,
             Token::CommonInput,
             Token::CommonComplaint,
             Token::CommonExit,
             Token::Staging,
-            Token::Door,
+            Token::AttachListeners,
             Token::Extension,
             Token::Agent(0),
             Token::Greeting(1),

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use banyan_link::Frame;
 
-use super::desk::Progress;
+use super::root_channel::Progress;
 use super::token::Token;
 use super::{Below, Node, Up};
 use crate::collective::{To, belongs_to_collectives};
@@ -31,10 +31,10 @@ impl Node {
             kind if belongs_to_collectives(kind) => self.collective(Below::Agent(index), frame),
             message::USER if self.agents[index].ranks.contains(0) => self.pass_up(frame),
             message::OUTPUT if self.agents[index].ranks.contains(frame.stream) => self.pass_up(frame),
-            message::DOOR if self.nodes_below(index).contains(&frame.stream) => self.pass_up(frame),
+            message::ATTACH_ADDRESSES if self.nodes_below(index).contains(&frame.stream) => self.pass_up(frame),
             message::AWAITED => self.awaited_below(index, frame),
             message::UNSTARTED => self.unstarted_below(index, frame),
-            message::USER | message::OUTPUT | message::DOOR => {
+            message::USER | message::OUTPUT | message::ATTACH_ADDRESSES => {
                 self.broken(Token::Agent(index as u32), "something in the name of others that are not below it");
             }
             message::EXITED => self.take_exits(index, &frame),
@@ -162,7 +162,7 @@ impl Node {
         }
     }
 
-    /// Passes a frame to the parent, or lays it on the desk.
+    /// Passes a frame to the parent, or gives it to the callers.
     pub(super) fn pass_up(&mut self, frame: Frame) {
         match &mut self.up {
             Up::Parent(wire) => {
@@ -170,14 +170,14 @@ impl Node {
                 self.touch(Token::Parent);
             }
             Up::Nobody => {}
-            Up::Desk(desk) => {
-                let desk = Arc::clone(desk);
+            Up::RootChannel(channel) => {
+                let channel = Arc::clone(channel);
                 match frame.kind {
                     message::USER => {
                         let more = frame.flags & message::MORE != 0;
-                        desk.lay(|papers| {
-                            papers.user_bytes += frame.payload.len();
-                            papers.user.push_back((frame.payload, more));
+                        channel.lay(|root_state| {
+                            root_state.user_bytes += frame.payload.len();
+                            root_state.user.push_back((frame.payload, more));
                         });
                     }
                     message::OUTPUT => {
@@ -187,9 +187,11 @@ impl Node {
                             errors: frame.flags & message::ERRORS != 0,
                             bytes: frame.payload,
                         };
-                        desk.lay_output(lines);
+                        channel.lay_output(lines);
                     }
-                    message::DOOR => desk.lay(|papers| papers.put_door(frame.stream, &frame.payload)),
+                    message::ATTACH_ADDRESSES => {
+                        channel.lay(|root_state| root_state.put_attach_addresses(frame.stream, &frame.payload))
+                    }
                     // Collectives never send anything above the root.
                     _ => {}
                 }
@@ -231,11 +233,11 @@ impl Node {
             return;
         }
         // Each report costs every node above: what is not yet complete can wait for more of it.
-        if !matches!(self.up, Up::Desk(_)) && !self.is_milestone(now) {
+        if !matches!(self.up, Up::RootChannel(_)) && !self.is_milestone(now) {
             return;
         }
         match &mut self.up {
-            Up::Desk(desk) => desk.lay(|papers| papers.progress = now),
+            Up::RootChannel(channel) => channel.lay(|root_state| root_state.progress = now),
             Up::Nobody => {}
             Up::Parent(wire) => {
                 wire.link.send(Frame::new(message::PROGRESS, 0, 0, now.encode()));
@@ -258,18 +260,18 @@ impl Node {
         now.failed != self.told.failed || all_joined || all_started && now.agents == agents || all_answered && says_all
     }
 
-    /// Tells of those that were refused at doors: before members' ends, so that who knows these knows of all until then, and
+    /// Tells of those that were refused at listeners: before members' ends, so that who knows these knows of all until then, and
     /// whenever they have doubled, so that who knocks often does not make nodes talk often.
     fn report_refused(&mut self) {
         let new = self.refused.total();
-        let can_wait = !matches!(self.up, Up::Desk(_)) && self.exits.is_empty() && new < self.refusals_told;
+        let can_wait = !matches!(self.up, Up::RootChannel(_)) && self.exits.is_empty() && new < self.refusals_told;
         if new == 0 || can_wait {
             return;
         }
         let refused = std::mem::take(&mut self.refused);
         self.refusals_told = self.refusals_told.saturating_add(new);
         match &mut self.up {
-            Up::Desk(desk) => desk.lay(|papers| papers.refused += refused),
+            Up::RootChannel(channel) => channel.lay(|root_state| root_state.refused += refused),
             Up::Nobody => {}
             Up::Parent(wire) => {
                 // If so little cannot be sent the link is lost, and the node ends anyway.
@@ -284,11 +286,11 @@ impl Node {
             return;
         }
         let exits = std::mem::take(&mut self.exits);
-        if let Up::Desk(desk) = &self.up {
-            let desk = Arc::clone(desk);
+        if let Up::RootChannel(channel) = &self.up {
+            let channel = Arc::clone(channel);
             for (rank, state) in exits {
                 let host = self.host_of(rank);
-                desk.lay(|papers| papers.put_exit(rank, host, state));
+                channel.lay(|root_state| root_state.put_exit(rank, host, state));
             }
             return;
         }
@@ -305,8 +307,8 @@ impl Node {
             return;
         }
         let processes = std::mem::take(&mut self.processes);
-        if let Up::Desk(desk) = &self.up {
-            return desk.lay(|papers| papers.processes.extend(processes));
+        if let Up::RootChannel(channel) = &self.up {
+            return channel.lay(|root_state| root_state.processes.extend(processes));
         }
         for pairs in processes.chunks(message::CHUNK / PROCESS_BYTES) {
             let words = pairs.iter().flat_map(|(rank, process)| [*rank, *process]);
@@ -324,10 +326,10 @@ impl Node {
                 self.touch(Token::Parent);
             }
             Up::Nobody => {}
-            Up::Desk(desk) if problem.kind.is_of_staging() => {
-                desk.lay(|papers| papers.put_staging(problem));
+            Up::RootChannel(channel) if problem.kind.is_of_staging() => {
+                channel.lay(|root_state| root_state.put_staging(problem));
             }
-            Up::Desk(desk) => desk.lay(|papers| papers.put_problem(problem)),
+            Up::RootChannel(channel) => channel.lay(|root_state| root_state.put_problem(problem)),
         }
     }
 

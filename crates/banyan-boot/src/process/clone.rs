@@ -21,7 +21,7 @@ use rustix::mm::{MapFlags, MprotectFlags, ProtFlags};
 use rustix::process::Pid;
 
 use super::signals;
-use super::spawn_error::Step;
+use super::spawn_error::SpawnStage;
 
 /// How many descriptors a child can be given: its three standard ones, those in [`Given`], the image.
 pub(super) const SLOTS: usize = 4 + MORE;
@@ -80,7 +80,7 @@ pub(super) struct Job<'a> {
     pub(super) program: Option<Program<'a>>,
     pub(super) parent: Pid,
     /// Where the child got stuck, and the system's reason.
-    pub(super) failure: Cell<Option<(Step, i32)>>,
+    pub(super) failure: Cell<Option<(SpawnStage, i32)>>,
 }
 
 /// What the child becomes.
@@ -179,26 +179,26 @@ extern "C" fn child(job: *mut c_void) -> c_int {
 }
 
 /// Returns only to fail, and leaves the reason in `errno`.
-fn work(job: &Job<'_>) -> Result<(), Step> {
-    take_descriptors(job).ok_or(Step::Descriptors)?;
+fn work(job: &Job<'_>) -> Result<(), SpawnStage> {
+    take_descriptors(job).ok_or(SpawnStage::Descriptors)?;
     let Some(program) = &job.program else { return Ok(()) };
     // Ignored signals would stay ignored after `execve`, and handlers would run before it. SIGKILL and SIGSTOP are
     // refused, and have no other disposition.
     job.signals.iter().for_each(|signal| signals::set_default(*signal));
     // SAFETY: makes this process, which is no group leader yet, the leader of a new session.
-    ok(unsafe { libc::setsid() }).ok_or(Step::Session)?;
+    ok(unsafe { libc::setsid() }).ok_or(SpawnStage::Session)?;
     if !program.outlives_parent {
-        die_with(job.parent).ok_or(Step::Parent)?;
+        die_with(job.parent).ok_or(SpawnStage::Parent)?;
     }
     apply_limits(program)?;
     if let Some(directory) = program.directory {
         // SAFETY: `directory` ends with a zero. The working directory is not shared with the parent.
-        ok(unsafe { libc::chdir(directory.as_ptr()) }).ok_or(Step::Directory)?;
+        ok(unsafe { libc::chdir(directory.as_ptr()) }).ok_or(SpawnStage::Directory)?;
     }
-    signals::set_mask(&signals::NONE).map_err(|_| Step::Signals)?;
+    signals::set_mask(&signals::NONE).map_err(|_| SpawnStage::Signals)?;
     let [.., image] = job.slots;
     execute(program, image);
-    Err(Step::Execute)
+    Err(SpawnStage::Execute)
 }
 
 /// Gives this process its own table of descriptors with the staged ones in their places, and nothing else that the
@@ -246,17 +246,18 @@ fn die_with(parent: Pid) -> Option<()> {
     (unsafe { libc::getppid() } == parent.as_raw_nonzero().get()).then_some(())
 }
 
-fn apply_limits(program: &Program<'_>) -> Result<(), Step> {
+fn apply_limits(program: &Program<'_>) -> Result<(), SpawnStage> {
     let unused = ptr::null_mut::<c_void>();
     for (resource, limits) in program.limits {
         // SAFETY: `limits` is what the kernel reads: two numbers of 64 bits on all architectures. The old limits are
         // not asked for.
         ok(unsafe { libc::syscall(libc::SYS_prlimit64, 0, *resource, ptr::from_ref(limits), unused) } as c_int)
-            .ok_or(Step::Limits)?;
+            .ok_or(SpawnStage::Limits)?;
     }
     if let Some(nice) = program.nice {
         // SAFETY: changes the priority of this process only.
-        ok(unsafe { libc::syscall(libc::SYS_setpriority, libc::PRIO_PROCESS, 0, nice) } as c_int).ok_or(Step::Nice)?;
+        ok(unsafe { libc::syscall(libc::SYS_setpriority, libc::PRIO_PROCESS, 0, nice) } as c_int)
+            .ok_or(SpawnStage::Nice)?;
     }
     Ok(())
 }

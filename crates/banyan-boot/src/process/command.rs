@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::Access;
 
 use super::limits::{Limits, Resource};
-use super::spawn_error::{Explanation, SpawnError, Step, Subject};
+use super::spawn_error::{Explanation, SpawnError, SpawnStage, Subject};
 
 /// Where a program is looked for when its environment has no PATH.
 const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
@@ -115,7 +115,7 @@ impl Prepared {
             let shown = OsStr::from_bytes(variable).display();
             let cause = format!("{shown:?} cannot name a variable");
             let explanation = Explanation::new(cause, "names are not empty and hold no '='");
-            return Err(SpawnError::explained(Step::Prepare, invalid(), &self.name, explanation));
+            return Err(SpawnError::explained(SpawnStage::Prepare, invalid(), &self.name, explanation));
         }
         let entry = c_string(&self.name, OsStr::from_bytes(&[variable, b"=", value].concat()))?;
         let is_it =
@@ -132,7 +132,7 @@ impl Prepared {
         &self.limits
     }
 
-    pub(super) fn error(&self, step: Step, source: io::Error) -> SpawnError {
+    pub(super) fn error(&self, step: SpawnStage, source: io::Error) -> SpawnError {
         let directory = self.directory.as_ref().map(|directory| Path::new(OsStr::from_bytes(directory.as_bytes())));
         let file = match &self.target {
             Target::File(path) => Some(below(directory, Path::new(OsStr::from_bytes(path.as_bytes())))),
@@ -178,7 +178,7 @@ fn find(name: &OsStr, environment: &[(OsString, OsString)], directory: Option<&P
             (io::ErrorKind::NotFound, Explanation::new(cause, remedy))
         }
     };
-    Err(SpawnError::explained(Step::Find, kind.into(), name, explanation))
+    Err(SpawnError::explained(SpawnStage::Find, kind.into(), name, explanation))
 }
 
 fn below(directory: Option<&Path>, path: &Path) -> PathBuf {
@@ -189,7 +189,7 @@ fn c_string(program: &OsStr, text: &OsStr) -> Result<CString, SpawnError> {
     CString::new(text.to_owned().into_vec()).map_err(|_| {
         let cause = format!("{text:?} holds a zero byte, which no argument, variable or path can");
         let explanation = Explanation::new(cause, "");
-        SpawnError::explained(Step::Prepare, invalid(), program, explanation)
+        SpawnError::explained(SpawnStage::Prepare, invalid(), program, explanation)
     })
 }
 

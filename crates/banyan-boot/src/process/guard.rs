@@ -17,9 +17,9 @@ use rustix::process::{Pid, WaitOptions};
 
 use super::descendants::{children, end_descendants};
 use super::keeper::{ENDS, fork, vanish};
+use super::keeper_socket::{Handover, LeftMember};
 use super::signals;
 use super::title::{Role, set_title};
-use super::will::{Estate, Heir};
 
 /// How long a guard may take to tell that nobody is left.
 const FAREWELL: Duration = Duration::from_secs(5);
@@ -63,14 +63,14 @@ impl AsFd for Left {
 
 /// Guards what is left of a worker that was killed, or ends it if the keeper was asked to. An error says that it could not
 /// even begin.
-pub(super) fn stand_guard(mut estate: Estate, guard: Guard, signals: &OwnedFd, is_asked: bool) -> io::Result<()> {
-    let Some(word) = estate.word.take() else { return Ok(()) };
+pub(super) fn stand_guard(mut handover: Handover, guard: Guard, signals: &OwnedFd, is_asked: bool) -> io::Result<()> {
+    let Some(word) = handover.word.take() else { return Ok(()) };
     let (ended, tell) = pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?;
-    let Some(pid) = fork()? else { run_guard(guard, &word, Left { ended }, (estate, tell)) };
+    let Some(pid) = fork()? else { run_guard(guard, &word, Left { ended }, (handover, tell)) };
     let mut watch = Watch {
         guard: pid,
         tell: Some(tell),
-        members: std::mem::take(&mut estate.members),
+        members: std::mem::take(&mut handover.members),
         has_changed: true,
         farewell: None,
     };
@@ -102,7 +102,7 @@ struct Watch {
     /// Takes the ranks of members that have ended; closed when nobody is left.
     tell: Option<OwnedFd>,
     /// Those of whose end the guard was not told.
-    members: BTreeMap<u32, Heir>,
+    members: BTreeMap<u32, LeftMember>,
     /// Somebody has ended since the last look at who is left.
     has_changed: bool,
     /// When the guard must have ended, once nobody is left.

@@ -28,9 +28,9 @@ use rustix::process::{Pid, Signal, WaitOptions, WaitStatus};
 
 use super::descendants::end_descendants;
 use super::guard::{Guard, stand_guard};
+use super::keeper_socket::{Handover, KeeperSocket, will};
 use super::signals;
 use super::title::{Role, set_title};
-use super::will::{Estate, Will, will};
 
 /// How long a worker may take to end when it is asked to: longer than members have between SIGTERM and SIGKILL.
 const END_PATIENCE: Duration = Duration::from_secs(20);
@@ -55,7 +55,7 @@ pub(super) const ENDS: [Signal; 4] = [Signal::HUP, Signal::INT, Signal::QUIT, Si
 ///
 /// # Errors
 /// If this process has several threads already, or no child can be made.
-pub fn keep() -> io::Result<Will> {
+pub fn keep() -> io::Result<KeeperSocket> {
     split(None)
 }
 
@@ -64,18 +64,18 @@ pub fn keep() -> io::Result<Will> {
 ///
 /// # Errors
 /// As [`keep`].
-pub(crate) fn keep_guarded(guard: Guard) -> io::Result<Will> {
+pub(crate) fn keep_guarded(guard: Guard) -> io::Result<KeeperSocket> {
     split(Some(guard))
 }
 
-fn split(guard: Option<Guard>) -> io::Result<Will> {
+fn split(guard: Option<Guard>) -> io::Result<KeeperSocket> {
     if std::fs::read_dir("/proc/self/task")?.count() != 1 {
         let reason = "a keeper is made before any thread: only the calling one would live on in the worker";
         return Err(io::Error::new(io::ErrorKind::InvalidInput, reason));
     }
     // A process that inherits "ignored" never learns how its children ended.
     signals::set_default(libc::SIGCHLD);
-    let (will, estate) = will()?;
+    let (will, handover) = will()?;
     become_subreaper()?;
     let before = signals::block_all()?;
     match fork() {
@@ -85,7 +85,7 @@ fn split(guard: Option<Guard>) -> io::Result<Will> {
             set_title(Role::Agent, "");
             Ok(will)
         }
-        Ok(Some(worker)) => run(worker, estate, guard),
+        Ok(Some(worker)) => run(worker, handover, guard),
         Err(error) => {
             signals::set_mask(&before)?;
             Err(error)
@@ -114,15 +114,15 @@ fn become_subreaper() -> io::Result<()> {
 }
 
 /// The keeper's whole life.
-fn run(worker: Pid, mut estate: Estate, guard: Option<Guard>) -> ! {
+fn run(worker: Pid, mut handover: Handover, guard: Option<Guard>) -> ! {
     set_title(Role::Keeper, "");
     // Better a keeper that holds descriptors than none.
-    let _ = let_go_of_descriptors(estate.as_fd().as_raw_fd());
+    let _ = let_go_of_descriptors(handover.as_fd().as_raw_fd());
     let status = signals::open().and_then(|signals| {
-        let end = watch(worker, &signals, &mut estate)?;
-        if let (true, Some(guard)) = (estate.is_whole(), guard) {
+        let end = watch(worker, &signals, &mut handover)?;
+        if let (true, Some(guard)) = (handover.is_whole(), guard) {
             // What cannot be guarded is ended at once.
-            let _ = stand_guard(estate, guard, &signals, end.is_asked);
+            let _ = stand_guard(handover, guard, &signals, end.is_asked);
         }
         Ok(exit_status(end.status))
     });
@@ -141,7 +141,7 @@ struct End {
 }
 
 /// Takes what the worker leaves, and asks it to end when the keeper is asked to, until the worker has ended.
-fn watch(worker: Pid, signals: &OwnedFd, estate: &mut Estate) -> io::Result<End> {
+fn watch(worker: Pid, signals: &OwnedFd, handover: &mut Handover) -> io::Result<End> {
     // The worker is not reaped yet, so the id is its own.
     let tell = |signal: Signal| _ = rustix::process::kill_process(worker, signal);
     let (mut asked, mut more_comes): (Option<Instant>, bool) = (None, true);
@@ -151,7 +151,7 @@ fn watch(worker: Pid, signals: &OwnedFd, estate: &mut Estate) -> io::Result<End>
             PASSED_ON.iter().filter(|passed_on| passed_on.as_raw() == signal).for_each(|signal| tell(*signal));
             let Some(signal) = ENDS.iter().find(|ends| ends.as_raw() == signal) else { continue };
             match asked.replace(Instant::now()) {
-                None if estate.ask_to_end() => {}
+                None if handover.ask_to_end() => {}
                 None => tell(*signal),
                 Some(_) => tell(Signal::KILL),
             }
@@ -159,7 +159,7 @@ fn watch(worker: Pid, signals: &OwnedFd, estate: &mut Estate) -> io::Result<End>
         // One SIGCHLD can stand for many children.
         while let Ok(Some((pid, status))) = rustix::process::wait(WaitOptions::NOHANG) {
             if pid == worker {
-                estate.take();
+                handover.take();
                 return Ok(End { status, is_asked: asked.is_some() });
             }
         }
@@ -169,14 +169,14 @@ fn watch(worker: Pid, signals: &OwnedFd, estate: &mut Estate) -> io::Result<End>
             tell(Signal::KILL);
         }
         let left = left.and_then(|left| Timespec::try_from(left).ok());
-        let leaves = more_comes.then(|| estate.as_fd());
+        let leaves = more_comes.then(|| handover.as_fd());
         let watched = std::iter::once(signals.as_fd()).chain(leaves);
         let mut watched: Vec<PollFd<'_>> = watched.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)).collect();
         rustix::io::retry_on_intr(|| rustix::event::poll(&mut watched, left.as_ref()))?;
         if more_comes {
-            let is_named = estate.host.is_some();
-            more_comes = estate.take();
-            if let (false, Some(host)) = (is_named, &estate.host) {
+            let is_named = handover.host.is_some();
+            more_comes = handover.take();
+            if let (false, Some(host)) = (is_named, &handover.host) {
                 set_title(Role::Keeper, &format!("of {host}"));
             }
         }

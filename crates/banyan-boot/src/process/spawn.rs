@@ -22,7 +22,7 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
 use super::clone::{self, CONTROL, Given, Job, MORE, Program, SLOTS, Stack, Strings, Table};
 use super::command::{Prepared, Target};
 use super::signals::{self, LAST_SIGNAL};
-use super::spawn_error::{SpawnError, Step};
+use super::spawn_error::{SpawnError, SpawnStage};
 
 /// Starts processes. Make it early, while low descriptors are free: the lower its slots, the faster it is.
 #[derive(Debug)]
@@ -120,7 +120,7 @@ impl Spawner {
         let staged = self.stage([Some(stdin), Some(stdout), Some(stderr), control, extension, image]);
         let child = match staged {
             Ok(()) => self.start(command, given),
-            Err(error) => Err((Step::Stage, error)),
+            Err(error) => Err((SpawnStage::Stage, error)),
         };
         let cleared = self.clear();
         let child = child.map_err(|(step, error)| command.error(step, error))?;
@@ -128,12 +128,12 @@ impl Spawner {
             // A slot that stays as it is would hold the member's pipes open for ever.
             let _ = rustix::process::pidfd_send_signal(&child.pidfd, Signal::KILL);
             let _ = reap(&child.pidfd);
-            return Err(command.error(Step::Stage, error));
+            return Err(command.error(SpawnStage::Stage, error));
         }
         Ok(child)
     }
 
-    fn start(&mut self, command: &Prepared, given: Given) -> Result<Child, (Step, io::Error)> {
+    fn start(&mut self, command: &Prepared, given: Given) -> Result<Child, (SpawnStage, io::Error)> {
         let (arguments, environment) = (Strings::new(&command.arguments), Strings::new(&command.environment));
         let path = match &command.target {
             Target::File(path) => Some(path.as_c_str()),
@@ -157,7 +157,7 @@ impl Spawner {
         reap(&child.pidfd)
     }
 
-    fn run(&mut self, program: Option<Program<'_>>, given: Given) -> Result<Child, (Step, io::Error)> {
+    fn run(&mut self, program: Option<Program<'_>>, given: Given) -> Result<Child, (SpawnStage, io::Error)> {
         let job = Job {
             table: self.table,
             slots: self.slots.each_ref().map(AsRawFd::as_raw_fd),
@@ -167,11 +167,11 @@ impl Spawner {
             parent: rustix::process::getpid(),
             failure: Cell::new(None),
         };
-        let (pid, pidfd) = clone::run(&job, &mut self.stack).map_err(|error| (Step::Clone, error))?;
+        let (pid, pidfd) = clone::run(&job, &mut self.stack).map_err(|error| (SpawnStage::Clone, error))?;
         match job.failure.get() {
             None => Ok(Child { pid, pidfd }),
             Some((step, errno)) => {
-                reap(&pidfd).map_err(|error| (Step::Clone, error))?;
+                reap(&pidfd).map_err(|error| (SpawnStage::Clone, error))?;
                 Err((step, io::Error::from_raw_os_error(errno)))
             }
         }

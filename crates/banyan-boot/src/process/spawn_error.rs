@@ -17,7 +17,7 @@ use super::command::Prepared;
 
 /// What the spawner was doing when it failed, in the order in which it does these things.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Step {
+pub enum SpawnStage {
     /// Turning program, arguments, environment and directory into what the kernel takes.
     Prepare,
     /// Looking for the program in PATH.
@@ -50,7 +50,7 @@ pub struct SpawnError {
     /// The program as it was asked for.
     pub program: String,
     /// What failed.
-    pub step: Step,
+    pub step: SpawnStage,
     /// Why, in the kernel's words.
     pub source: io::Error,
     explanation: Explanation,
@@ -111,49 +111,54 @@ impl SpawnError {
 
     /// A member whose descriptors could not be made.
     pub(crate) fn descriptors(command: &Prepared, source: io::Error) -> SpawnError {
-        command.error(Step::Stage, source)
+        command.error(SpawnStage::Stage, source)
     }
 
-    pub(super) fn new(step: Step, source: io::Error, subject: &Subject<'_>) -> SpawnError {
+    pub(super) fn new(step: SpawnStage, source: io::Error, subject: &Subject<'_>) -> SpawnError {
         let explanation = explain(step, &source, subject);
         SpawnError { program: subject.program.to_string_lossy().into_owned(), step, source, explanation }
     }
 
     /// An error of which only the caller knows the reason.
-    pub(super) fn explained(step: Step, source: io::Error, program: &OsStr, explanation: Explanation) -> SpawnError {
+    pub(super) fn explained(
+        step: SpawnStage,
+        source: io::Error,
+        program: &OsStr,
+        explanation: Explanation,
+    ) -> SpawnError {
         SpawnError { program: program.to_string_lossy().into_owned(), step, source, explanation }
     }
 }
 
-fn explain(step: Step, source: &io::Error, subject: &Subject<'_>) -> Explanation {
+fn explain(step: SpawnStage, source: &io::Error, subject: &Subject<'_>) -> Explanation {
     let errno = Errno::from_io_error(source);
     match (step, errno) {
         (_, Some(Errno::MFILE)) => Explanation::new("too many open descriptors in this process", "raise ulimit -n"),
         (_, Some(Errno::NFILE)) => {
             Explanation::new("too many open descriptors on this host", "raise sysctl fs.file-max")
         }
-        (Step::Clone, Some(Errno::AGAIN)) => Explanation::new(
+        (SpawnStage::Clone, Some(Errno::AGAIN)) => Explanation::new(
             "too many processes",
             "raise ulimit -u, sysctl kernel.pid_max or the control group's pids.max, or start fewer members here",
         ),
-        (Step::Clone, Some(Errno::NOMEM)) => {
+        (SpawnStage::Clone, Some(Errno::NOMEM)) => {
             Explanation::new("no memory for another process", "start fewer members here")
         }
-        (Step::Parent, _) => Explanation::new("its agent ended meanwhile", ""),
-        (Step::Limits, Some(Errno::PERM)) => Explanation::new(
+        (SpawnStage::Parent, _) => Explanation::new("its agent ended meanwhile", ""),
+        (SpawnStage::Limits, Some(Errno::PERM)) => Explanation::new(
             format!("a limit in {} is above the hard limit", subject.limits),
             "lower it, or raise the hard limit",
         ),
-        (Step::Nice, Some(Errno::PERM | Errno::ACCESS)) => Explanation::new(
+        (SpawnStage::Nice, Some(Errno::PERM | Errno::ACCESS)) => Explanation::new(
             format!("only the superuser may raise its priority ({})", subject.limits),
             "use nice=0 or above",
         ),
-        (Step::Directory, _) => {
+        (SpawnStage::Directory, _) => {
             let directory = subject.directory.unwrap_or(Path::new("")).display();
             let cause = format!("working directory {directory}: {}", cause(source));
             Explanation::new(cause, "create it on this host or choose another")
         }
-        (Step::Execute, Some(errno)) => explain_execute(errno, source, subject),
+        (SpawnStage::Execute, Some(errno)) => explain_execute(errno, source, subject),
         _ => Explanation::new(format!("{} failed: {}", name(step), cause(source)), ""),
     }
 }
@@ -200,19 +205,19 @@ fn interpreter(file: &Path) -> Option<String> {
     Some(format!("the interpreter {}", OsStr::from_bytes(name).display()))
 }
 
-fn name(step: Step) -> &'static str {
+fn name(step: SpawnStage) -> &'static str {
     match step {
-        Step::Prepare => "preparing it",
-        Step::Find => "looking for it in PATH",
-        Step::Stage => "staging its descriptors",
-        Step::Clone => "making a process",
-        Step::Descriptors => "giving it its descriptors",
-        Step::Session => "making a session for it",
-        Step::Parent => "binding its life to its agent's",
-        Step::Limits => "setting its limits",
-        Step::Nice => "setting its priority",
-        Step::Directory => "going to its directory",
-        Step::Signals => "unblocking its signals",
-        Step::Execute => "executing it",
+        SpawnStage::Prepare => "preparing it",
+        SpawnStage::Find => "looking for it in PATH",
+        SpawnStage::Stage => "staging its descriptors",
+        SpawnStage::Clone => "making a process",
+        SpawnStage::Descriptors => "giving it its descriptors",
+        SpawnStage::Session => "making a session for it",
+        SpawnStage::Parent => "binding its life to its agent's",
+        SpawnStage::Limits => "setting its limits",
+        SpawnStage::Nice => "setting its priority",
+        SpawnStage::Directory => "going to its directory",
+        SpawnStage::Signals => "unblocking its signals",
+        SpawnStage::Execute => "executing it",
     }
 }

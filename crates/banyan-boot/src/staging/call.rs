@@ -11,8 +11,8 @@ use bytes::Bytes;
 use super::error::StageError;
 use super::pack::Packer;
 use super::place::{CACHE_PREFIX, is_destination};
-use super::{Delivery, Offer, Parcel, Part, Place, Stage, StageReport, Tally};
-use crate::node::desk::{Desk, Order, StagePapers, StagePhase};
+use super::{Delivery, Offer, Parcel, ParcelTarget, Part, Stage, StageReport, Tally};
+use crate::node::root_channel::{Order, RootChannel, StagePhase, StageState};
 use crate::session::Session;
 
 /// Pieces that the front-end has read and not sent yet, at most.
@@ -77,12 +77,12 @@ impl Session {
             times,
             large,
         };
-        let transfer = Transfer::begin(&self.desk, offer, what);
+        let transfer = Transfer::begin(&self.channel, offer, what);
         let mut packer = Packer::new(what);
         let packed = std::iter::from_fn(|| packer.next().transpose());
         let (tally, pieces) = transfer.run(Some(packed), deadline, |_| ())?;
         if tally.failed > 0 {
-            let problems = std::mem::take(&mut self.desk.papers().staging.problems);
+            let problems = std::mem::take(&mut self.channel.root_state().staging.problems);
             let (failed, agents) = (tally.failed, self.agents as u32);
             return Err(StageError::Hosts { path: what.to_owned(), failed, agents, problems });
         }
@@ -102,7 +102,12 @@ impl Session {
     ///
     /// # Errors
     /// When it cannot be read, or when the session is over. Hosts that have not got it are in the result.
-    pub fn stage_parcel(&self, parcel: &Parcel, to: &Place, progress: impl FnMut(u64)) -> Result<Delivery, StageError> {
+    pub fn stage_parcel(
+        &self,
+        parcel: &Parcel,
+        to: &ParcelTarget,
+        progress: impl FnMut(u64),
+    ) -> Result<Delivery, StageError> {
         self.stage_parcel_timeout(parcel, to, Deadline::NEVER, progress)
     }
 
@@ -113,7 +118,7 @@ impl Session {
     pub fn stage_parcel_timeout(
         &self,
         parcel: &Parcel,
-        to: &Place,
+        to: &ParcelTarget,
         limit: impl Into<Deadline>,
         mut progress: impl FnMut(u64),
     ) -> Result<Delivery, StageError> {
@@ -125,7 +130,7 @@ impl Session {
         let (mut delivery, mut sent) = (Delivery::default(), 0);
         for part in parcel.parts()? {
             let tally = self.stage_part(&part, &mut numbers, to, deadline, |bytes| progress(sent + bytes))?;
-            delivery.problems.append(&mut self.desk.papers().staging.problems);
+            delivery.problems.append(&mut self.channel.root_state().staging.problems);
             delivery.failed = delivery.failed.max(tally.failed);
             if part.is_question() && tally.needs > 0 {
                 continue;
@@ -144,7 +149,7 @@ impl Session {
         &self,
         part: &Part<'_>,
         numbers: &mut u32,
-        to: &Place,
+        to: &ParcelTarget,
         deadline: Option<Instant>,
         mut progress: impl FnMut(u64),
     ) -> Result<Tally, StageError> {
@@ -152,7 +157,7 @@ impl Session {
         loop {
             came = self.await_more(came, deadline).ok_or_else(|| StageError::TimedOut(part.top().to_owned()))?;
             *numbers = numbers.wrapping_add(1);
-            let transfer = Transfer::begin(&self.desk, part.offer(*numbers, to), part.top());
+            let transfer = Transfer::begin(&self.channel, part.offer(*numbers, to), part.top());
             let pieces = (!part.is_question()).then(|| part.pieces());
             let (tally, _) = transfer.run(pieces, deadline, &mut progress)?;
             if tally.late == 0 {
@@ -170,7 +175,7 @@ impl Session {
             let soon = Instant::now() + SHARED_WAIT;
             let until = deadline.map_or(soon, |deadline| deadline.min(soon));
             let is_all = self.await_all(Some(until)).is_some();
-            let now = self.desk.papers().progress.agents;
+            let now = self.channel.root_state().progress.agents;
             if is_all || now > came {
                 return Some(now);
             }
@@ -183,7 +188,8 @@ impl Session {
     /// Waits until all agents have come or were given up. `None`: the deadline has passed.
     fn await_all(&self, deadline: Option<Instant>) -> Option<()> {
         let agents = self.agents as u32;
-        self.desk.wait(deadline, |papers| (papers.over || papers.progress.agents >= agents).then_some(()))
+        self.channel
+            .wait(deadline, |root_state| (root_state.over || root_state.progress.agents >= agents).then_some(()))
     }
 }
 
@@ -199,18 +205,18 @@ impl Delivery {
 
 /// A transfer under way; when it is dropped before its end the agents give up, too.
 struct Transfer<'a> {
-    desk: &'a Desk,
+    channel: &'a RootChannel,
     what: &'a Path,
     number: u32,
     ended: bool,
 }
 
 impl<'a> Transfer<'a> {
-    fn begin(desk: &'a Desk, offer: Offer, what: &'a Path) -> Transfer<'a> {
+    fn begin(channel: &'a RootChannel, offer: Offer, what: &'a Path) -> Transfer<'a> {
         let number = offer.number;
-        desk.papers().staging = StagePapers::default();
-        desk.order(Order::Stage(offer));
-        Transfer { desk, what, number, ended: false }
+        channel.root_state().staging = StageState::default();
+        channel.order(Order::Stage(offer));
+        Transfer { channel, what, number, ended: false }
     }
 
     /// Sends what is needed, if there is anything to send; how it ended, and how many pieces that took.
@@ -242,8 +248,8 @@ impl<'a> Transfer<'a> {
                     let last = next.is_none();
                     sent += piece.as_ref().map_or(0, |piece| piece.len() as u64);
                     progress(sent);
-                    self.desk.papers().staging.pieces.extend(piece.map(|piece| (piece, last)));
-                    self.desk.ring();
+                    self.channel.root_state().staging.pieces.extend(piece.map(|piece| (piece, last)));
+                    self.channel.ring();
                 }
             }
         }
@@ -251,10 +257,10 @@ impl<'a> Transfer<'a> {
 
     /// Waits until another piece can go, or it has ended.
     fn turn(&self, deadline: Option<Instant>, at_end: bool) -> Result<Turn, StageError> {
-        let turn = self.desk.wait(deadline, |papers| match papers.staging.phase {
-            StagePhase::Ended => Some(Turn::Ended(papers.staging.tally)),
-            _ if papers.over => Some(Turn::Over),
-            StagePhase::Sending if !at_end && papers.staging.pieces.len() < AHEAD => Some(Turn::Goes),
+        let turn = self.channel.wait(deadline, |root_state| match root_state.staging.phase {
+            StagePhase::Ended => Some(Turn::Ended(root_state.staging.tally)),
+            _ if root_state.over => Some(Turn::Over),
+            StagePhase::Sending if !at_end && root_state.staging.pieces.len() < AHEAD => Some(Turn::Goes),
             StagePhase::Sending | StagePhase::Asking => None,
         });
         turn.ok_or_else(|| StageError::TimedOut(self.what.to_owned()))
@@ -264,8 +270,8 @@ impl<'a> Transfer<'a> {
 impl Drop for Transfer<'_> {
     fn drop(&mut self) {
         if !self.ended {
-            self.desk.papers().staging = StagePapers::default();
-            self.desk.order(Order::StageCancel(self.number));
+            self.channel.root_state().staging = StageState::default();
+            self.channel.order(Order::StageCancel(self.number));
         }
     }
 }

@@ -90,7 +90,7 @@ pub struct StageReport {
 
 /// Where a [`Parcel`] goes on each host.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct ParcelTarget {
     /// A path; from the home directory if it is relative. `{host}` stands for the name of the host.
     pub path: PathBuf,
     /// The name it gets in there if that path is a directory on the host, other than a copy of it; `None`: it gets that path

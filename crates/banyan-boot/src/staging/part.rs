@@ -18,7 +18,7 @@ use bytes::Bytes;
 use super::error::StageError;
 use super::pack::Packer;
 use super::parcel::{CONTENT, Parcel};
-use super::{Large, Offer, PIECE, Place};
+use super::{Large, Offer, PIECE, ParcelTarget};
 use crate::described;
 
 /// A step: who lacks the file?
@@ -250,7 +250,7 @@ impl Part<'_> {
     }
 
     /// Under a number, for a place.
-    pub(super) fn offer(&self, number: u32, to: &Place) -> Offer {
+    pub(super) fn offer(&self, number: u32, to: &ParcelTarget) -> Offer {
         let bytes = |text: &OsStr| text.as_bytes().to_vec();
         let large = self.offer.large.clone().map(|large| Large { keep: to.partial, ..large });
         let (path, name) = (Some(bytes(to.path.as_os_str())), to.name.as_deref().map(bytes));

@@ -16,7 +16,7 @@ use super::pack::Packer;
 use super::place::Placed;
 use super::special::Special;
 use super::store::{Site, Store, StoreError};
-use super::{Assembly, Links, Offer, ParcelStore, Parcels, Place, Reading, Wanted};
+use super::{Assembly, Links, Offer, ParcelStore, ParcelTarget, Parcels, Reading, Wanted};
 
 const HERE: Site<'_> = Site { cache: None, host: "here", follows: true };
 
@@ -320,7 +320,7 @@ fn a_directory_in_parcels_is_the_same_directory_and_is_lacking_no_more() {
 /// The name under which the first parcel of a directory goes into what is at a path; `None`: it gets that path.
 fn settled(from: &Path, name: &str, to: &Path) -> Option<Vec<u8>> {
     let parcel = Parcels::of(from, Reading::default()).next().unwrap().unwrap();
-    let place = Place { path: to.to_owned(), name: Some(name.into()), partial: false };
+    let place = ParcelTarget { path: to.to_owned(), name: Some(name.into()), partial: false };
     let offer = parcel.parts().unwrap().next().unwrap().offer(1, &place);
     Placed::default().settle(offer, "here").name
 }

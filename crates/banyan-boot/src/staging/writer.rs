@@ -50,11 +50,11 @@ pub(crate) enum Progress {
 #[derive(Debug)]
 pub(crate) struct Writer {
     pieces: Option<Sender<(Bytes, bool)>>,
-    shared: Arc<Shared>,
+    shared: Arc<WriterState>,
 }
 
 #[derive(Debug)]
-struct Shared {
+struct WriterState {
     bell: OwnedFd,
     queued: AtomicUsize,
     state: Mutex<(Progress, bool)>,
@@ -71,7 +71,7 @@ impl Writer {
         assembly: Assembly,
     ) -> io::Result<Writer> {
         let (pieces, queue) = channel();
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(WriterState {
             bell: eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?,
             queued: AtomicUsize::new(0),
             state: Mutex::default(),
@@ -130,7 +130,7 @@ impl Drop for Writer {
     }
 }
 
-impl Shared {
+impl WriterState {
     fn tell(&self, progress: Progress) {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).0 = progress;
         self.ring();
@@ -157,7 +157,7 @@ impl Shared {
     }
 }
 
-fn store(mut intake: Intake, queue: &Receiver<(Bytes, bool)>, shared: &Shared) -> Result<Progress, StoreError> {
+fn store(mut intake: Intake, queue: &Receiver<(Bytes, bool)>, shared: &WriterState) -> Result<Progress, StoreError> {
     shared.tell(Progress::Needs);
     while let Ok((piece, last)) = queue.recv() {
         intake.push(&piece)?;

@@ -1,6 +1,6 @@
-//! What everyone on the network may do to a session whose doors are open to it: nothing, and it is counted.
+//! What everyone on the network may do to a session whose listeners are open to it: nothing, and it is counted.
 //!
-//! A session of two hosts, acted out by this machine, in which the second agent is below the first. Both doors, the
+//! A session of two hosts, acted out by this machine, in which the second agent is below the first. Both listeners, the
 //! front-end's and the first agent's, are attacked while the agent that belongs there is awaited, and again while members are
 //! in collectives. That agent comes through a relay, which hears what it says: once before it has come, once when it does.
 
@@ -18,7 +18,7 @@ use banyan_link::{
     UNPROVED_TIME,
 };
 
-use crate::doors::tcp_doors;
+use crate::listeners::tcp_listeners;
 use crate::relatives::{agents, assert_alone, wait_until};
 use crate::setup::{PATIENCE, deadline, members, options, outcome};
 use crate::starts::script;
@@ -45,9 +45,9 @@ const FIRST: usize = 96;
 const ANSWER: usize = 80;
 const PROOF: usize = 18;
 
-/// A door, and who is to come by it.
+/// A listener, and who is to come by it.
 struct Target {
-    door: SocketAddr,
+    listener: SocketAddr,
     peer: PeerId,
     /// The way that it takes.
     relay: Relay,
@@ -55,7 +55,7 @@ struct Target {
 
 impl Target {
     fn connect(&self) -> TcpStream {
-        let stream = TcpStream::connect(self.door).unwrap();
+        let stream = TcpStream::connect(self.listener).unwrap();
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
         stream
     }
@@ -73,7 +73,7 @@ impl Target {
 
     fn come_with_wrong_secret(&self) {
         let opening = Opening { peer: self.peer, secret: Secret::random().unwrap() };
-        let mut link = Link::dial(&Address::Tcp(self.door), &opening, &LinkOptions::default()).unwrap();
+        let mut link = Link::dial(&Address::Tcp(self.listener), &opening, &LinkOptions::default()).unwrap();
         let refused = Some(Event::Lost(LinkError::Opening(OpeningError::Refused)));
         assert_eq!(link.wait(deadline()), refused);
     }
@@ -112,13 +112,13 @@ impl Target {
         stream
     }
 
-    /// More than have a place at the door, who stay as long as they may.
+    /// More than have a place at the listener, who stay as long as they may.
     fn crowd(&self) -> Vec<TcpStream> {
         (0..CROWD).map(|_| self.connect()).collect()
     }
 }
 
-/// Somebody on the way to a door.
+/// Somebody on the way to a listener.
 struct Relay {
     ear: TcpListener,
     /// The beginning of what was said by the last who came.
@@ -150,11 +150,11 @@ impl Relay {
     }
 
     /// Passes on what is said from now on, in both directions, by one after the other.
-    fn pass_on_to(&self, door: SocketAddr) {
+    fn pass_on_to(&self, listener: SocketAddr) {
         let (ear, heard) = (self.ear.try_clone().unwrap(), Arc::clone(&self.heard));
         thread::spawn(move || {
-            // Until the door is gone.
-            while let (Ok((from_peer, _)), Ok(to_door)) = (ear.accept(), TcpStream::connect(door)) {
+            // Until the listener is gone.
+            while let (Ok((from_peer, _)), Ok(to_door)) = (ear.accept(), TcpStream::connect(listener)) {
                 heard.lock().unwrap().clear();
                 // Who is sent away comes again.
                 let _ = pass_on(from_peer, to_door, &heard);
@@ -205,11 +205,11 @@ fn bytes<const N: usize>(hexadecimal: &str) -> [u8; N] {
     std::array::from_fn(|at| u8::from_str_radix(&hexadecimal[2 * at..2 * at + 2], 16).unwrap())
 }
 
-/// Who may come to a door, by its number in the roster.
-fn target(roster: &str, index: u32, door: SocketAddr) -> Target {
+/// Who may come to a listener, by its number in the roster.
+fn target(roster: &str, index: u32, listener: SocketAddr) -> Target {
     let session = SessionId(bytes(field(roster, "session")));
     // Of a later incarnation than any that comes by itself.
-    Target { door, peer: PeerId { session, index, incarnation: u64::MAX }, relay: Relay::new() }
+    Target { listener, peer: PeerId { session, index, incarnation: u64::MAX }, relay: Relay::new() }
 }
 
 /// Members go through all collectives, and each of them has what it should have.
@@ -218,7 +218,7 @@ fn collectives_work(session: &Session) {
     assert_eq!(session.recv_user_data_timeout(deadline()).unwrap(), b"well");
 }
 
-/// Attacks both doors before agents have come by them, while the session starts; returns both, and a crowd at the second.
+/// Attacks both listeners before agents have come by them, while the session starts; returns both, and a crowd at the second.
 fn attack_launch(directory: &Path) -> ([Target; 2], Vec<TcpStream>) {
     let end = Instant::now() + PATIENCE;
     let roster = wait_until("the roster", end, || fs::read_to_string(directory.join("roster")).ok());
@@ -232,9 +232,9 @@ fn attack_launch(directory: &Path) -> ([Target; 2], Vec<TcpStream>) {
     start("first", front_end.relay.roster(&roster));
     front_end.replay_what_is_kept_back();
     let crowd = front_end.crowd();
-    front_end.relay.pass_on_to(front_end.door);
-    let find = || agents().first().and_then(|(_, worker)| tcp_doors(*worker).first().copied());
-    let agent = target(&roster, 1, wait_until("the agent's door", end, find));
+    front_end.relay.pass_on_to(front_end.listener);
+    let find = || agents().first().and_then(|(_, worker)| tcp_listeners(*worker).first().copied());
+    let agent = target(&roster, 1, wait_until("the agent's listener", end, find));
     agent.attack();
     drop(crowd);
     // As if nobody were above the second agent but the front-end, for which it takes the relay.
@@ -243,7 +243,7 @@ fn attack_launch(directory: &Path) -> ([Target; 2], Vec<TcpStream>) {
     start("second", agent.relay.roster(&alone));
     agent.replay_what_is_kept_back();
     let crowd = agent.crowd();
-    agent.relay.pass_on_to(agent.door);
+    agent.relay.pass_on_to(agent.listener);
     ([front_end, agent], crowd)
 }
 

@@ -124,15 +124,15 @@ pub(crate) fn a_process_of_a_later_protocol_does_not_attach_and_is_counted() {
     let session = Session::launch(&images, &SessionOptions { attach_deadline: None, ..options() }).unwrap();
     let ticket = session.ticket().unwrap();
     let name = format!("banyan-{}-1", ticket.session());
-    let mut door = UnixStream::connect_addr(&SocketAddr::from_abstract_name(name).unwrap()).unwrap();
+    let mut listener = UnixStream::connect_addr(&SocketAddr::from_abstract_name(name).unwrap()).unwrap();
     let mut first = [0xee; 200];
     first[..8].copy_from_slice(b"\x8bBanyan\n");
     first[8..10].copy_from_slice(&(PROTOCOL_VERSION + 1).to_le_bytes());
-    door.write_all(&first).unwrap();
+    listener.write_all(&first).unwrap();
     let mut answer = Vec::new();
-    door.set_read_timeout(Some(PATIENCE)).unwrap();
+    listener.set_read_timeout(Some(PATIENCE)).unwrap();
     // It is told the number, and then nothing more.
-    let _ = door.read_to_end(&mut answer);
+    let _ = listener.read_to_end(&mut answer);
     assert_eq!(answer, [&b"\x8bBanyan\n"[..], &PROTOCOL_VERSION.to_le_bytes(), &[0; 6]].concat());
     wait_until("it is counted", deadline().unwrap(), || (session.refused().wrong_version == 1).then_some(()));
     // Others are let in as before.

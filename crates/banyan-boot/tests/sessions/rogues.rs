@@ -33,7 +33,7 @@ fn lies(about: &str) -> Vec<Frame> {
     match about {
         "output" => (0..2).map(|rank| Frame::new(OUTPUT, rank, 0, "I am somebody else\n")).collect(),
         "user" => vec![Frame::new(USER, 0, 0, "I am the master")],
-        "door" => (1..3).map(|node| Frame::new(DOOR, node, 0, "127.0.0.1:1")).collect(),
+        "listener" => (1..3).map(|node| Frame::new(DOOR, node, 0, "127.0.0.1:1")).collect(),
         "progress" => vec![Frame::new(PROGRESS, 0, 0, vec![0xff; 16])],
         "tunnel" => vec![open_tunnel(1), Frame::new(TUNNEL_BYTES, 2, 0, "for nobody")],
         "tunnels" => (1..=5).map(open_tunnel).collect(),
@@ -89,7 +89,7 @@ pub(crate) fn an_agent_that_speaks_for_a_master_it_does_not_have_is_cut_off() {
 }
 
 pub(crate) fn an_agent_that_opens_the_doors_of_others_is_cut_off() {
-    let error = error_of("door");
+    let error = error_of("listener");
     assert_says(&error, &["hosts host[0-1]: was cut off because it sent something in the name of others"]);
 }
 

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use banyan_boot::{
-    Delivery, Event, Parcels, Place, Problem, ProblemKind, ProcessDistribution, Reading, Session, StageError,
+    Delivery, Event, ParcelTarget, Parcels, Problem, ProblemKind, ProcessDistribution, Reading, Session, StageError,
 };
 use serde_json::json;
 
@@ -123,17 +123,23 @@ impl Source {
         Ok(source)
     }
 
-    fn place(&self, copy: &Copy, is_directory: bool) -> Place {
+    fn place(&self, copy: &Copy, is_directory: bool) -> ParcelTarget {
         let partial = copy.partial;
         if is_directory {
-            Place { path: copy.dest.join(&self.name), name: None, partial }
+            ParcelTarget { path: copy.dest.join(&self.name), name: None, partial }
         } else {
-            Place { path: copy.dest.clone(), name: Some(self.name.clone()), partial }
+            ParcelTarget { path: copy.dest.clone(), name: Some(self.name.clone()), partial }
         }
     }
 
     /// Sends all of it; false if it makes no sense to go on.
-    fn send(&self, way: &Way, place: &Place, (before, all): (u64, u64), tell: &mut Tell) -> Result<bool, Failure> {
+    fn send(
+        &self,
+        way: &Way,
+        place: &ParcelTarget,
+        (before, all): (u64, u64),
+        tell: &mut Tell,
+    ) -> Result<bool, Failure> {
         let (mut done, mut course) = (before, Course::default());
         for parcel in Parcels::of(&self.path, self.reading) {
             let delivered = parcel.and_then(|parcel| {

@@ -30,10 +30,10 @@ pub(super) fn send(files: &[PathBuf], reading: Reading) -> Outcome {
         let path = for_host(file, &host);
         match sender.offer_all(index, &path, reading) {
             Ok(()) => {}
-            Err(Trouble::Here { problem, forbidden }) => {
+            Err(ProblemSummary::Here { problem, forbidden }) => {
                 sender.line(&json!({ "file": index, "problem": problem, "forbidden": forbidden }))?;
             }
-            Err(Trouble::Output(failure)) => return Err(failure),
+            Err(ProblemSummary::Output(failure)) => return Err(failure),
         }
     }
     Ok(ExitCode::SUCCESS)
@@ -58,28 +58,28 @@ struct Sender<W: Write> {
     answers: Receiver<bool>,
 }
 
-enum Trouble {
+enum ProblemSummary {
     /// A file cannot be sent; perhaps because the system forbids to read it.
     Here { problem: String, forbidden: bool },
     /// Nobody listens any more.
     Output(Failure),
 }
 
-impl From<StageError> for Trouble {
-    fn from(error: StageError) -> Trouble {
-        Trouble::Here { problem: error.to_string(), forbidden: error.is_forbidden() }
+impl From<StageError> for ProblemSummary {
+    fn from(error: StageError) -> ProblemSummary {
+        ProblemSummary::Here { problem: error.to_string(), forbidden: error.is_forbidden() }
     }
 }
 
-impl From<std::io::Error> for Trouble {
-    fn from(error: std::io::Error) -> Trouble {
-        Trouble::Output(error.into())
+impl From<std::io::Error> for ProblemSummary {
+    fn from(error: std::io::Error) -> ProblemSummary {
+        ProblemSummary::Output(error.into())
     }
 }
 
 impl<W: Write> Sender<W> {
-    fn offer_all(&mut self, index: usize, path: &Path, reading: Reading) -> Result<(), Trouble> {
-        let path = staged_path(path).map_err(|problem| Trouble::Here { problem, forbidden: false })?;
+    fn offer_all(&mut self, index: usize, path: &Path, reading: Reading) -> Result<(), ProblemSummary> {
+        let path = staged_path(path).map_err(|problem| ProblemSummary::Here { problem, forbidden: false })?;
         let mut parcels = Parcels::of(&path, reading);
         for parcel in parcels.by_ref() {
             for part in parcel?.parts()? {
@@ -100,7 +100,7 @@ impl<W: Write> Sender<W> {
     }
 
     /// Offers a part; whether it is wanted.
-    fn offer(&mut self, index: usize, part: &Part<'_>) -> Result<bool, Trouble> {
+    fn offer(&mut self, index: usize, part: &Part<'_>) -> Result<bool, ProblemSummary> {
         let (description, length) = part.describe()?;
         let description: String = description.iter().map(|byte| format!("{byte:02x}")).collect();
         self.line(&json!({
@@ -110,13 +110,13 @@ impl<W: Write> Sender<W> {
             "length": length,
             "parcel": description,
         }))?;
-        let gone = || Trouble::Output(Failure::new("the front-end does not answer any more"));
+        let gone = || ProblemSummary::Output(Failure::new("the front-end does not answer any more"));
         self.answers.recv().map_err(|_| gone())
     }
 
     /// The bytes of a part: as many as were promised, whatever can be read. Whoever receives them sees by the hash if
     /// they are not those that were offered.
-    fn content(&mut self, part: &Part<'_>) -> Result<(), Trouble> {
+    fn content(&mut self, part: &Part<'_>) -> Result<(), ProblemSummary> {
         let (_, mut left) = part.describe()?;
         for piece in part.pieces().map_while(Result::ok) {
             let count = usize::try_from(left).map_or(piece.len(), |left| left.min(piece.len()));

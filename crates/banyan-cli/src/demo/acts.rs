@@ -135,7 +135,7 @@ impl Stage {
 
     fn tree(&self) -> Tree {
         let mut tree = Tree::new();
-        for place in self.network.places() {
+        for place in self.network.nodes() {
             if let Some(rank) = place.rank {
                 tree.entry(place.parent).or_default().insert(rank);
             }

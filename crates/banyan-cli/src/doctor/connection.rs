@@ -21,15 +21,15 @@ const PATIENCE: Duration = Duration::from_secs(1);
 const SHOWN: usize = 2;
 
 /// A port of this machine that hosts try to connect to.
-pub(super) struct Door {
+pub(super) struct TestListener {
     port: u16,
     is_over: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Door {
+impl TestListener {
     /// Lets everyone in and sends them away, so that its queue is never full.
-    pub(super) fn open() -> io::Result<Door> {
+    pub(super) fn open() -> io::Result<TestListener> {
         let any = |address: IpAddr| TcpListener::bind(SocketAddr::new(address, 0));
         // A machine may have no IPv6.
         let listener = any(Ipv6Addr::UNSPECIFIED.into()).or_else(|_| any(Ipv4Addr::UNSPECIFIED.into()))?;
@@ -37,7 +37,7 @@ impl Door {
         let until = Arc::clone(&is_over);
         let accept = move || listener.incoming().take_while(|_| !until.load(Ordering::Relaxed)).for_each(drop);
         let thread = std::thread::Builder::new().spawn(accept)?;
-        Ok(Door { port, is_over, thread: Some(thread) })
+        Ok(TestListener { port, is_over, thread: Some(thread) })
     }
 
     /// Where hosts may find it.
@@ -47,7 +47,7 @@ impl Door {
     }
 }
 
-impl Drop for Door {
+impl Drop for TestListener {
     fn drop(&mut self) {
         self.is_over.store(true, Ordering::Relaxed);
         let own = SocketAddr::from((Ipv4Addr::LOCALHOST, self.port));
@@ -134,12 +134,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_door_is_found_while_it_is_open_and_not_after() {
-        let door = Door::open().unwrap();
-        let here = SocketAddr::from((Ipv4Addr::LOCALHOST, door.port));
+    fn a_listener_is_found_while_it_is_open_and_not_after() {
+        let listener = TestListener::open().unwrap();
+        let here = SocketAddr::from((Ipv4Addr::LOCALHOST, listener.port));
         assert_eq!(Connection::to(&[here]), Connection::At(here));
         assert_eq!(Connection::to(&[here]).finding(true).level, Level::Ok);
-        drop(door);
+        drop(listener);
         let refused = Connection::to(&[here]);
         let Connection::Refused(why) = &refused else { panic!("{refused:?}") };
         assert!(why.starts_with(&here.to_string()) && why.contains("refused"), "{why}");

@@ -9,7 +9,7 @@ use banyan_boot::{
 use serde_json::Value;
 
 use super::CONNECTION;
-use super::connection::{Connection, Door};
+use super::connection::{Connection, TestListener};
 use super::facts::{Facts, now};
 use super::time::Time;
 use crate::failure::Failure;
@@ -61,8 +61,8 @@ impl Clock {
 
 /// Visits all hosts, as far as there is time; those that cannot be reached are told in the result.
 pub(super) fn visit(hosts: &HostSet, options: SessionOptions, time: Time) -> Result<Visit, Failure> {
-    let door = Door::open().map_err(|error| Failure::system("listening at a port", &error))?;
-    let addresses = door.addresses().into_iter().map(|address| format!("--connect={address}"));
+    let listener = TestListener::open().map_err(|error| Failure::system("listening at a port", &error))?;
+    let addresses = listener.addresses().into_iter().map(|address| format!("--connect={address}"));
     let words = ["doctor", "--answer"].into_iter().map(str::to_owned).chain(addresses);
     let mut members = ProcessDistribution::new(AGENT, words);
     for host in hosts.iter() {

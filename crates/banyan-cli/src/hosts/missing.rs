@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use banyan_boot::{LaunchError, Problem, ProblemKind, Trouble};
+use banyan_boot::{LaunchError, Problem, ProblemKind, ProblemSummary};
 
 use super::HostChoice;
 use crate::failure::{Failure, warn};
@@ -57,7 +57,7 @@ impl Missing {
 
     /// Names them, those with the same cause together.
     pub(crate) fn tell(&self) {
-        let (count, trouble) = (self.count(), Trouble(&self.problems));
+        let (count, trouble) = (self.count(), ProblemSummary(&self.problems));
         let s = if count == 1 { "" } else { "s" };
         match count {
             0 => {}

@@ -24,7 +24,7 @@ pub(super) struct Gathering {
     /// The strand that leaves another at an offset with a byte other than its own.
     branches: HashMap<(usize, usize, u8), usize>,
     /// Where each member is, by rank.
-    places: Vec<Place>,
+    places: Vec<WrittenTo>,
     /// Bytes that may still be kept.
     left: usize,
 }
@@ -39,7 +39,7 @@ struct Strand {
 
 /// What a member has written: everything up to here.
 #[derive(Default)]
-struct Place {
+struct WrittenTo {
     strand: usize,
     offset: usize,
     /// What could not be kept.
@@ -71,7 +71,7 @@ impl Class {
 impl Gathering {
     /// For so many members.
     pub(super) fn new(members: usize, kept_bytes: usize) -> Gathering {
-        let places = std::iter::repeat_with(Place::default).take(members).collect();
+        let places = std::iter::repeat_with(WrittenTo::default).take(members).collect();
         Gathering { strands: vec![Strand::default()], branches: HashMap::new(), places, left: kept_bytes }
     }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::termios::tcgetpgrp;
 
-use super::Shared;
+use super::SharedSession;
 use super::job::Job;
 
 /// Bytes read at once.
@@ -19,7 +19,7 @@ const NOT_OURS: Duration = Duration::from_millis(200);
 ///
 /// # Errors
 /// When this user has as many processes and threads as the system allows.
-pub(super) fn forward(shared: Shared) -> io::Result<()> {
+pub(super) fn forward(shared: SharedSession) -> io::Result<()> {
     let run = move || {
         let mut chunk = vec![0; CHUNK];
         let mut input = std::io::stdin().lock();

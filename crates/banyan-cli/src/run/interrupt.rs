@@ -9,7 +9,7 @@ use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGSTOP, SIGTERM, SI
 use signal_hook::iterator::Signals;
 use signal_hook::low_level::raise;
 
-use super::Shared;
+use super::SharedSession;
 use super::job::Job;
 use crate::arrival;
 use crate::failure::warn;
@@ -22,7 +22,7 @@ static IS_PAUSE_DUE: AtomicBool = AtomicBool::new(false);
 static CAME: AtomicI32 = AtomicI32::new(0);
 
 /// Watches for signals in a thread of its own until this process ends.
-pub(super) fn watch(shared: Shared) -> io::Result<()> {
+pub(super) fn watch(shared: SharedSession) -> io::Result<()> {
     let mut heeded = heeded([SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGTSTP, SIGCONT]);
     // Without a shell above nobody would let it go on: there the system ignores ^Z.
     if Job::of_this_process().is_some_and(|job| job.leads_its_session()) {

@@ -127,9 +127,9 @@ enum Who {
 
 /// The session while it runs, for the threads that forward signals and standard input.
 #[derive(Clone, Default)]
-struct Shared(Arc<RwLock<Option<Session>>>);
+struct SharedSession(Arc<RwLock<Option<Session>>>);
 
-impl Shared {
+impl SharedSession {
     fn read(&self) -> RwLockReadGuard<'_, Option<Session>> {
         self.0.read().unwrap_or_else(PoisonError::into_inner)
     }
@@ -149,7 +149,7 @@ impl Run {
         // Each is a command of its own.
         let leftovers = if self.detach { Leftovers::Spare } else { Leftovers::Tell };
         let options = SessionOptions { independent: true, leftovers, ..self.hosts.patient_options(hosts.len())? };
-        let shared = Shared::default();
+        let shared = SharedSession::default();
         interrupt::watch(shared.clone()).map_err(|error| Failure::new(format!("signals: {error}")))?;
         let mut show = Show::new(self.form(), Config::get()?.defaults.color);
         let session = match Session::launch(&[distribution], &options) {
@@ -195,7 +195,7 @@ impl Run {
     /// Shows what happens until all has ended.
     fn follow(
         &self,
-        shared: &Shared,
+        shared: &SharedSession,
         deadline: Option<Instant>,
         summary: &mut Summary,
         show: &mut Show,

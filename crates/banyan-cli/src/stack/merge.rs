@@ -2,7 +2,7 @@
 
 use banyan_ndr::{Decoder, Record, typed};
 use banyan_stack::Report;
-use banyan_tree::reduce::{Filter, FilterError, Filters, Output, Part, Place, Recovery};
+use banyan_tree::reduce::{Filter, FilterError, FilterRole, Filters, Output, Part, Recovery};
 
 use super::message::Text;
 
@@ -17,7 +17,7 @@ pub(crate) fn register(filters: &mut Filters) {
 struct Merge(Decoder);
 
 impl Filter for Merge {
-    fn wave(&mut self, parts: &[Part<'_>], _: Place, out: &mut Output) -> Result<(), FilterError> {
+    fn wave(&mut self, parts: &[Part<'_>], _: FilterRole, out: &mut Output) -> Result<(), FilterError> {
         let mut all = Report::default();
         for part in parts {
             let broken = |error: String| FilterError::Custom(format!("stacks of members {}: {error}", part.members));

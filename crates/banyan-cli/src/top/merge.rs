@@ -3,7 +3,7 @@
 
 use banyan_boot::RankSet;
 use banyan_ndr::{Decoder, Record, typed};
-use banyan_tree::reduce::{Filter, FilterError, Filters, Output, Part, Place, Recovery};
+use banyan_tree::reduce::{Filter, FilterError, FilterRole, Filters, Output, Part, Recovery};
 
 use super::ask::Ask;
 use super::usage::Listing;
@@ -43,7 +43,7 @@ fn placed(mut listing: Listing, on: &RankSet) -> Listing {
 }
 
 impl Filter for Merge {
-    fn wave(&mut self, parts: &[Part<'_>], _: Place, out: &mut Output) -> Result<(), FilterError> {
+    fn wave(&mut self, parts: &[Part<'_>], _: FilterRole, out: &mut Output) -> Result<(), FilterError> {
         let listings = parts.iter().map(|part| self.listing(part)).collect::<Result<Vec<_>, _>>()?;
         let merged = Listing::of(listings, self.ask);
         let mut body = Vec::new();

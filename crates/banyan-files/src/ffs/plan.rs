@@ -98,7 +98,7 @@ impl PlanBuilder<'_> {
 
 /// Where a shape stands while its steps are made.
 #[derive(Clone, Copy)]
-struct Place<'d> {
+struct ShapeContext<'d> {
     record: usize,
     field: &'d FieldDescription,
     path: usize,
@@ -121,16 +121,16 @@ impl<'d> PlanBuilder<'d> {
         let description = &self.description.records[record];
         let mut steps = Vec::new();
         for (field, shape) in description.fields.iter().zip(&self.shapes[record]) {
-            let place = Place { record, field, path: self.paths.len(), direct: true };
+            let place = ShapeContext { record, field, path: self.paths.len(), direct: true };
             self.paths.push(format!("{}.{}", description.name, field.name));
             self.add(&mut steps, shape, field.offset as usize, place);
         }
         steps
     }
 
-    fn add(&mut self, steps: &mut Vec<Step>, shape: &Shape, at: usize, place: Place<'d>) {
+    fn add(&mut self, steps: &mut Vec<Step>, shape: &Shape, at: usize, place: ShapeContext<'d>) {
         let path = place.path;
-        let within = Place { direct: false, ..place };
+        let within = ShapeContext { direct: false, ..place };
         match shape {
             Shape::Scalar(scalar) => self.add_scalar(steps, *scalar, at, place),
             Shape::Array { dims, item } => {
@@ -153,7 +153,7 @@ impl<'d> PlanBuilder<'d> {
         }
     }
 
-    fn add_scalar(&mut self, steps: &mut Vec<Step>, scalar: Scalar, at: usize, place: Place<'d>) {
+    fn add_scalar(&mut self, steps: &mut Vec<Step>, scalar: Scalar, at: usize, place: ShapeContext<'d>) {
         let width = place.field.size as usize;
         match scalar {
             Scalar::Record(item) => steps.push(Step::Inline { at, item, count: 1 }),
@@ -168,7 +168,7 @@ impl<'d> PlanBuilder<'d> {
     }
 
     /// The block of a shape: the record's own, or a new one.
-    fn block(&mut self, shape: &Shape, place: Place<'d>) -> usize {
+    fn block(&mut self, shape: &Shape, place: ShapeContext<'d>) -> usize {
         if let Shape::Scalar(Scalar::Record(record)) = shape {
             return *record;
         }
@@ -179,7 +179,7 @@ impl<'d> PlanBuilder<'d> {
         self.blocks.len() - 1
     }
 
-    fn extent(&self, shape: &Shape, place: Place<'d>) -> Extent {
+    fn extent(&self, shape: &Shape, place: ShapeContext<'d>) -> Extent {
         let alike = |size, align| Extent { size, foreign_size: size, align };
         let (pointer, width) = (self.description.pointer.bytes(), place.field.size as usize);
         match shape {
@@ -198,7 +198,7 @@ impl<'d> PlanBuilder<'d> {
     }
 
     /// What the bytes of a float mean that is longer than a double.
-    fn long_double(&self, place: Place<'d>) -> Option<LongDouble> {
+    fn long_double(&self, place: ShapeContext<'d>) -> Option<LongDouble> {
         let width = place.field.size;
         let is_long = width as usize > DOUBLE;
         is_long.then(|| LongDouble::find(width, self.description.floats, self.told).ok()).flatten()

@@ -17,7 +17,7 @@ pub(crate) use initiator::{Initiator, Opened};
 #[cfg(test)]
 pub(crate) use noise::EPHEMERAL;
 pub use preamble::{PeerId, SessionId};
-pub use responder::{Accepted, Refusal, Responder, Step};
+pub use responder::{Accepted, OpeningState, Refusal, Responder};
 
 use crate::secret::Secret;
 

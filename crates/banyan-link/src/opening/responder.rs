@@ -35,7 +35,7 @@ pub enum Refusal {
 
 /// How far it is.
 #[derive(Debug)]
-pub enum Step {
+pub enum OpeningState {
     /// More bytes are needed.
     More,
     /// The peer is who it says.
@@ -114,7 +114,7 @@ impl Responder {
         count: usize,
         slabs: &Slabs,
         find: &mut dyn FnMut(&PeerId) -> Option<Secret>,
-    ) -> Result<Step, Refusal> {
+    ) -> Result<OpeningState, Refusal> {
         self.filled += count;
         let result = match &self.stage {
             Stage::First => self.first(slabs, find),
@@ -127,12 +127,18 @@ impl Responder {
         result
     }
 
-    fn first(&mut self, slabs: &Slabs, find: &mut dyn FnMut(&PeerId) -> Option<Secret>) -> Result<Step, Refusal> {
+    fn first(
+        &mut self,
+        slabs: &Slabs,
+        find: &mut dyn FnMut(&PeerId) -> Option<Secret>,
+    ) -> Result<OpeningState, Refusal> {
         let known = self.filled.min(MAGIC.len());
         if self.buffer[..known] != MAGIC[..known] {
             return Err(Refusal::Garbage);
         }
-        let Some(bytes) = self.buffer[..self.filled].first_chunk::<PREAMBLE_BYTES>() else { return Ok(Step::More) };
+        let Some(bytes) = self.buffer[..self.filled].first_chunk::<PREAMBLE_BYTES>() else {
+            return Ok(OpeningState::More);
+        };
         let preamble = match Preamble::decode(bytes) {
             Ok(preamble) => preamble,
             Err(NoPreamble::Garbage) => return Err(Refusal::Garbage),
@@ -143,7 +149,7 @@ impl Responder {
             }
         };
         if self.filled < FIRST {
-            return Ok(Step::More);
+            return Ok(OpeningState::More);
         }
         let secret = find(&preamble.peer).ok_or(Refusal::UnknownPeer)?;
         let mut noise = handshake(false, bytes, &secret).map_err(|_| Refusal::Secret)?;
@@ -151,7 +157,7 @@ impl Responder {
         let cipher = self.answer(noise, slabs).map_err(|_| Refusal::Secret)?;
         self.stage = Stage::Proof { preamble, cipher };
         self.filled = 0;
-        Ok(Step::More)
+        Ok(OpeningState::More)
     }
 
     fn answer(&mut self, mut noise: HandshakeState, slabs: &Slabs) -> Result<Box<Cipher>, snow::Error> {
@@ -164,15 +170,15 @@ impl Responder {
         Ok(Box::new(Cipher::new(noise.into_transport_mode()?, slabs.clone())))
     }
 
-    fn proof(&mut self) -> Result<Step, Refusal> {
+    fn proof(&mut self) -> Result<OpeningState, Refusal> {
         if self.filled < PROOF {
-            return Ok(Step::More);
+            return Ok(OpeningState::More);
         }
         let Stage::Proof { preamble, mut cipher } = std::mem::replace(&mut self.stage, Stage::Refused) else {
             return Err(Refusal::Garbage);
         };
         cipher.open_proof(&self.buffer[..PROOF]).map_err(|_| Refusal::Replay)?;
         let encrypt = self.encrypt || preamble.wishes & WANTS_ENCRYPTION != 0;
-        Ok(Step::Proved(Accepted { peer: preamble.peer, cipher: encrypt.then_some(cipher) }))
+        Ok(OpeningState::Proved(Accepted { peer: preamble.peer, cipher: encrypt.then_some(cipher) }))
     }
 }

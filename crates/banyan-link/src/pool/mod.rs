@@ -52,26 +52,26 @@ pub(crate) fn has_room_for_pools() -> bool {
 
 /// Where in the pool of its sender a payload lies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct PoolSpan {
     /// Bytes from the beginning of the pool.
     pub(crate) at: u64,
     /// How often the memory there has been given out, modulo 2³².
     pub(crate) edition: u32,
 }
 
-impl Place {
+impl PoolSpan {
     /// Bytes of a place behind a header.
     pub(crate) const BYTES: usize = 16;
 
-    pub(crate) fn encode(self) -> [u8; Place::BYTES] {
-        let mut bytes = [0; Place::BYTES];
+    pub(crate) fn encode(self) -> [u8; PoolSpan::BYTES] {
+        let mut bytes = [0; PoolSpan::BYTES];
         bytes[..8].copy_from_slice(&self.at.to_le_bytes());
         bytes[8..12].copy_from_slice(&self.edition.to_le_bytes());
         bytes
     }
 
-    pub(crate) fn decode(bytes: [u8; Place::BYTES]) -> Place {
+    pub(crate) fn decode(bytes: [u8; PoolSpan::BYTES]) -> PoolSpan {
         let number = u128::from_le_bytes(bytes);
-        Place { at: number as u64, edition: (number >> 64) as u32 }
+        PoolSpan { at: number as u64, edition: (number >> 64) as u32 }
     }
 }

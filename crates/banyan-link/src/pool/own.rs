@@ -23,16 +23,16 @@ use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap, munmap};
 use rustix::process::{Resource, getrlimit};
 
 use super::units::Units;
-use super::{POOL_BYTES, Place, UNIT};
+use super::{POOL_BYTES, PoolSpan, UNIT};
 use crate::frame::FRAME_ALIGN;
 use crate::shared::sealable;
 
 /// See the module. Clones are the same pool.
 #[derive(Debug, Clone)]
-pub(crate) struct OwnPool(Arc<Shared>);
+pub(crate) struct OwnPool(Arc<PoolMemory>);
 
 #[derive(Debug)]
-struct Shared {
+struct PoolMemory {
     base: NonNull<u8>,
     fd: OwnedFd,
     state: Mutex<State>,
@@ -47,10 +47,10 @@ struct State {
 
 // SAFETY: the mapping belongs to this value until it is dropped and is not bound to a thread. Its first unit is changed
 // through atomics only; every other belongs to at most one `PoolSlab`.
-unsafe impl Send for Shared {}
+unsafe impl Send for PoolMemory {}
 
 // SAFETY: as above.
-unsafe impl Sync for Shared {}
+unsafe impl Sync for PoolMemory {}
 
 impl OwnPool {
     /// A pool of which nothing is used. Fails on systems that do not know of such memory (Linux before 5.14).
@@ -66,7 +66,7 @@ impl OwnPool {
         let base = unsafe { mmap(std::ptr::null_mut(), POOL_BYTES, access, MapFlags::SHARED, &fd, 0) }?;
         let base = NonNull::new(base.cast()).ok_or_else(|| io::Error::other("mapped at address 0"))?;
         let state = Mutex::new(State { units: Units::new(1..POOL_BYTES / UNIT), reached: 0 });
-        let pool = OwnPool(Arc::new(Shared { base, fd, state }));
+        let pool = OwnPool(Arc::new(PoolMemory { base, fd, state }));
         // Nobody else has seen the descriptor yet: from here on nobody can change what lies there but by this mapping.
         let seals = SealFlags::SHRINK | SealFlags::GROW | SealFlags::FUTURE_WRITE | SealFlags::SEAL;
         fcntl_add_seals(&pool.0.fd, seals)?;
@@ -102,15 +102,15 @@ impl OwnPool {
     }
 
     /// Where a payload lies, if it lies here and begins where payloads may.
-    pub(crate) fn place_of(&self, payload: &Bytes) -> Option<Place> {
+    pub(crate) fn place_of(&self, payload: &Bytes) -> Option<PoolSpan> {
         let at = payload.as_ptr().addr().checked_sub(self.0.base.as_ptr().addr())?;
         let is_here = (UNIT..POOL_BYTES).contains(&at) && at.is_multiple_of(FRAME_ALIGN);
         // It is part of a slab that is not given out again while the payload lives.
-        is_here.then(|| Place { at: at as u64, edition: self.0.edition(at / UNIT).load(Ordering::Relaxed) })
+        is_here.then(|| PoolSpan { at: at as u64, edition: self.0.edition(at / UNIT).load(Ordering::Relaxed) })
     }
 }
 
-impl Shared {
+impl PoolMemory {
     /// Nothing that happens under the lock can leave it inconsistent.
     fn state(&self) -> std::sync::MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
@@ -137,7 +137,7 @@ impl Shared {
     }
 }
 
-impl Drop for Shared {
+impl Drop for PoolMemory {
     fn drop(&mut self) {
         // SAFETY: mapped by `create` with this length; slabs keep this alive, so that nothing borrows from it any more.
         // Unmapping what is mapped does not fail.

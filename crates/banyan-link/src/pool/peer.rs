@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering, fence};
 use rustix::fs::{SealFlags, fcntl_get_seals, fstat, fstatfs};
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 
-use super::{LARGEST_POOL, Place, UNIT};
+use super::{LARGEST_POOL, PoolSpan, UNIT};
 use crate::frame::FRAME_ALIGN;
 use crate::shared::TMPFS_MAGIC;
 
@@ -80,7 +80,7 @@ impl PeerPool {
     }
 
     /// Whether a payload of so many bytes can lie there.
-    pub(crate) fn has_room_for(&self, place: Place, length: usize) -> bool {
+    pub(crate) fn has_room_for(&self, place: PoolSpan, length: usize) -> bool {
         let end = place.at.checked_add(length as u64);
         let is_within = place.at >= UNIT as u64 && end.is_some_and(|end| end <= self.size());
         is_within && place.at.is_multiple_of(FRAME_ALIGN as u64)
@@ -90,7 +90,7 @@ impl PeerPool {
     ///
     /// # Panics
     /// When it has [no room](Self::has_room_for) for such a payload.
-    pub(crate) fn copy(&self, place: Place, into: &mut [u8]) -> Result<(), Overwritten> {
+    pub(crate) fn copy(&self, place: PoolSpan, into: &mut [u8]) -> Result<(), Overwritten> {
         assert!(self.has_room_for(place, into.len()), "checked when the frame arrived");
         let at = place.at as usize;
         let words = &self.words()[at / WORD..];
@@ -181,7 +181,7 @@ mod tests {
     #[test]
     fn places_that_are_no_part_of_the_pool_are_known() {
         let peer = mapped(&OwnPool::create().unwrap());
-        let fits = |at, length| peer.has_room_for(Place { at, edition: 0 }, length);
+        let fits = |at, length| peer.has_room_for(PoolSpan { at, edition: 0 }, length);
         assert!(fits(UNIT as u64, 100) && fits(peer.size() - 112, 112));
         assert!(!fits(0, 1) && !fits(UNIT as u64 + 8, 1) && !fits(peer.size() - 112, 113));
         assert!(!fits(u64::MAX - 15, 100) && !fits(peer.size(), 1));

@@ -1,6 +1,6 @@
 //! What the two ends of a link know of each other's pools.
 
-use super::{LONG, Overwritten, PeerPool, Place};
+use super::{LONG, Overwritten, PeerPool, PoolSpan};
 use crate::error::ProtocolError;
 
 /// Of one end of a link that could share memory.
@@ -119,20 +119,20 @@ impl Sharing {
     }
 
     /// A frame came whose payload lies in the peer's pool.
-    pub(crate) fn arrived(&mut self, place: Place, length: u32) -> Result<(), ProtocolError> {
+    pub(crate) fn arrived(&mut self, place: PoolSpan, length: u32) -> Result<(), ProtocolError> {
         let Theirs::Passed(Some(pool)) = &self.theirs else {
             return Err(ProtocolError::Pool("a payload is said to lie there, and it is not mapped"));
         };
         // A short one would cost its sender next to nothing, and this side a slab.
         if (length as usize) < LONG || !pool.has_room_for(place, length as usize) {
-            return Err(ProtocolError::Place { at: place.at, length });
+            return Err(ProtocolError::PoolSpan { at: place.at, length });
         }
         self.arrived += 1;
         Ok(())
     }
 
     /// Takes the payload of such a frame.
-    pub(crate) fn take(&mut self, place: Place, into: &mut [u8]) -> Result<(), Overwritten> {
+    pub(crate) fn take(&mut self, place: PoolSpan, into: &mut [u8]) -> Result<(), Overwritten> {
         let Theirs::Passed(Some(pool)) = &self.theirs else { return Err(Overwritten) };
         self.taken += 1;
         pool.copy(place, into)

@@ -24,15 +24,15 @@ fn frame(sequence: u32, length: usize) -> Frame {
 
 /// What happens to a ring with two readers.
 #[derive(Debug, Clone)]
-enum Step {
+enum Operation {
     Write(usize),
     Read(usize),
 }
 
-fn steps() -> impl Strategy<Value = Vec<Step>> {
-    let write = (0..=SHARED_PAYLOAD).prop_map(Step::Write);
-    let short = (0..40usize).prop_map(Step::Write);
-    let read = (0..2usize).prop_map(Step::Read);
+fn steps() -> impl Strategy<Value = Vec<Operation>> {
+    let write = (0..=SHARED_PAYLOAD).prop_map(Operation::Write);
+    let short = (0..40usize).prop_map(Operation::Write);
+    let read = (0..2usize).prop_map(Operation::Read);
     prop::collection::vec(prop_oneof![1 => write, 3 => short, 5 => read], 0..200)
 }
 
@@ -47,7 +47,7 @@ proptest! {
         let mut model = [VecDeque::new(), VecDeque::new()];
         for (sequence, step) in (0..).zip(steps) {
             match step {
-                Step::Write(length) => {
+                Operation::Write(length) => {
                     let frame = frame(sequence, length);
                     let unread = readers.each_ref().map(|reader| writer.written().wrapping_sub(reader.read()));
                     let slowest = writer.written().wrapping_sub(unread[0].max(unread[1]));
@@ -57,7 +57,7 @@ proptest! {
                         model.iter_mut().for_each(|queue| queue.push_back((sequence, frame.clone())));
                     }
                 }
-                Step::Read(which) => {
+                Operation::Read(which) => {
                     prop_assert_eq!(readers[which].next(&words, &mut Arena::new(Arena::FEW), |_, _| true), Ok(model[which].pop_front()));
                 }
             }

@@ -4,7 +4,9 @@ use std::collections::VecDeque;
 use std::io::IoSlice;
 use std::time::{Duration, Instant};
 
-use banyan_link::{Connection, Event, Frame, Kind, LinkOptions, Opening, PeerId, Responder, Secret, SessionId, Step};
+use banyan_link::{
+    Connection, Event, Frame, Kind, LinkOptions, Opening, OpeningState, PeerId, Responder, Secret, SessionId,
+};
 
 pub(crate) const DATA: Kind = Kind::data(20);
 pub(crate) const CONTROL: Kind = Kind::control(200);
@@ -30,7 +32,7 @@ impl Pair {
         let mut responder = Responder::new(false);
         let (accepted, rest) = loop {
             let bytes = transmit(&mut initiator, now);
-            if let (Step::Proved(accepted), rest) = hear(&mut responder, &bytes, options, &opening.secret) {
+            if let (OpeningState::Proved(accepted), rest) = hear(&mut responder, &bytes, options, &opening.secret) {
                 break (accepted, rest.to_vec());
             }
             let answer = responder.transmit().to_vec();
@@ -131,14 +133,14 @@ pub(crate) fn hear<'b>(
     mut bytes: &'b [u8],
     options: &LinkOptions,
     secret: &Secret,
-) -> (Step, &'b [u8]) {
+) -> (OpeningState, &'b [u8]) {
     loop {
         let space = responder.space();
         let count = space.len().min(bytes.len());
         space[..count].copy_from_slice(&bytes[..count]);
         bytes = &bytes[count..];
         let step = responder.received(count, &options.slabs, &mut |_| Some(secret.clone())).unwrap();
-        if matches!(step, Step::Proved(_)) || bytes.is_empty() {
+        if matches!(step, OpeningState::Proved(_)) || bytes.is_empty() {
             return (step, bytes);
         }
     }

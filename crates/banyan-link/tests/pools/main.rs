@@ -502,7 +502,7 @@ fn places_where_nothing_can_lie_end_the_link() {
         let (mut stranger, mut link) = mapped();
         stranger.point(length, at, 0);
         let length = length as u32;
-        assert_eq!(end(&mut link), Event::Lost(LinkError::Protocol(ProtocolError::Place { at, length })));
+        assert_eq!(end(&mut link), Event::Lost(LinkError::Protocol(ProtocolError::PoolSpan { at, length })));
     }
     let (mut stranger, mut link) = mapped();
     stranger.point(LONG, unit, 9);

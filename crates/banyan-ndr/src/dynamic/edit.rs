@@ -8,19 +8,19 @@ use crate::{Dim, EncodeError, Field, Format, RecordDef, Type, Value, reflect};
 
 /// A place among the values of a record: an entry of the table (or the root), and which child is taken at each step.
 #[derive(Debug, Clone, Default)]
-struct Place {
+struct ValuePath {
     base: Option<usize>,
     steps: Vec<usize>,
 }
 
 /// Where a path leads.
 struct Located<'f> {
-    place: Place,
+    place: ValuePath,
     ty: &'f Type,
     /// How many dimensions of the array `ty` have an index.
     indexed: usize,
     /// The record that it is a field of.
-    owner: Option<(Place, &'f RecordDef)>,
+    owner: Option<(ValuePath, &'f RecordDef)>,
 }
 
 /// Why a path leads nowhere as the values are.
@@ -28,9 +28,9 @@ enum Miss<'f> {
     /// It never will.
     Wrong(String),
     /// A null stands in the way, where a value of this type could stand.
-    Absent(Place, &'f Type),
+    Absent(ValuePath, &'f Type),
     /// Another case is there than the one of this name, whose payload has this type.
-    OtherCase(Place, &'f Type, String),
+    OtherCase(ValuePath, &'f Type, String),
 }
 
 impl DynRecord {
@@ -141,7 +141,7 @@ impl DynRecord {
 
     fn locate<'f>(&self, format: &'f Format, segments: &[Segment<'_>]) -> Result<Located<'f>, Miss<'f>> {
         let ty = reflect::root_type(format);
-        let mut located = Located { place: Place::default(), ty, indexed: 0, owner: None };
+        let mut located = Located { place: ValuePath::default(), ty, indexed: 0, owner: None };
         for segment in segments {
             located = self.through(located)?;
             located = match segment {
@@ -176,7 +176,7 @@ impl DynRecord {
                 if *key >= self.shared.len() {
                     return Err(Miss::Wrong(format!("there is no shared value {key}")));
                 }
-                located.place = Place { base: Some(*key), steps: Vec::new() };
+                located.place = ValuePath { base: Some(*key), steps: Vec::new() };
             }
         }
         Err(Miss::Wrong("shared values that stand for each other".into()))
@@ -234,7 +234,7 @@ impl DynRecord {
         Ok(Located { place, indexed: located.indexed + 1, ..located })
     }
 
-    fn at(&self, place: &Place) -> &Value {
+    fn at(&self, place: &ValuePath) -> &Value {
         let base = place.base.map_or(&self.root, |key| &self.shared[key]);
         place.steps.iter().fold(base, |value, step| match value {
             Value::Record(fields) => &fields[*step].1,
@@ -244,7 +244,7 @@ impl DynRecord {
         })
     }
 
-    fn at_mut(&mut self, place: &Place) -> &mut Value {
+    fn at_mut(&mut self, place: &ValuePath) -> &mut Value {
         let base = match place.base {
             None => &mut self.root,
             Some(key) => &mut self.shared[key],
@@ -325,8 +325,8 @@ pub(super) fn real_lengths(value: &Value, rank: usize) -> Vec<usize> {
         .collect()
 }
 
-impl Place {
-    fn child(mut self, step: usize) -> Place {
+impl ValuePath {
+    fn child(mut self, step: usize) -> ValuePath {
         self.steps.push(step);
         self
     }

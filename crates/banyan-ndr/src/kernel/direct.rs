@@ -2,7 +2,7 @@
 //! interpreter or generated code takes small records longer than the conversion itself.
 
 use super::interpret::WideItem;
-use super::program::Step;
+use super::program::Instruction;
 
 /// The conversion of one item, all of it.
 #[derive(Debug)]
@@ -20,9 +20,9 @@ pub(super) enum Direct {
 
 impl Direct {
     /// What `steps` do to an item of these sizes, if there is a direct way.
-    pub(super) fn new(steps: &[Step], sizes: (usize, usize)) -> Option<Direct> {
+    pub(super) fn new(steps: &[Instruction], sizes: (usize, usize)) -> Option<Direct> {
         match *steps {
-            [Step::Copy { src, dst: 0, len }] if len as usize == sizes.1 => {
+            [Instruction::Copy { src, dst: 0, len }] if len as usize == sizes.1 => {
                 Some(Direct::Copy { start: src as usize, sizes })
             }
             _ => WideItem::new(steps, sizes).map(Direct::Wide),

@@ -5,7 +5,7 @@
 
 use super::StepErrorKind;
 use super::number;
-use super::program::{Number, NumberKind, Program, Step};
+use super::program::{Instruction, Number, NumberKind, Program};
 use crate::wire::{read_int, read_uint, write_uint};
 
 /// Where and why an item cannot be converted.
@@ -23,21 +23,21 @@ pub(crate) fn run(program: &Program, src: &[u8], dst: &mut [u8]) -> Result<(), F
     program.steps.iter().try_for_each(|step| run_step(step, src, dst))
 }
 
-fn run_step(step: &Step, src: &[u8], dst: &mut [u8]) -> Result<(), Failed> {
+fn run_step(step: &Instruction, src: &[u8], dst: &mut [u8]) -> Result<(), Failed> {
     match step {
-        Step::Copy { src: from, dst: to, len } => {
+        Instruction::Copy { src: from, dst: to, len } => {
             part_mut(dst, *to, *len).copy_from_slice(part(src, *from, *len));
         }
-        Step::Swap { src: from, dst: to, width, count } => {
+        Instruction::Swap { src: from, dst: to, width, count } => {
             let (from, to) = (numbers(src, *from, *width, *count), numbers_mut(dst, *to, *width, *count));
             for (from, to) in from.zip(to) {
                 to.copy_from_slice(from);
                 to.reverse();
             }
         }
-        Step::Zero { dst: to, len } => part_mut(dst, *to, *len).fill(0),
-        Step::Fill { dst: to, bytes } => part_mut(dst, *to, bytes.len() as u32).copy_from_slice(bytes),
-        Step::Number { src: s, dst: d, count, from, to, loss, path } => {
+        Instruction::Zero { dst: to, len } => part_mut(dst, *to, *len).fill(0),
+        Instruction::Fill { dst: to, bytes } => part_mut(dst, *to, bytes.len() as u32).copy_from_slice(bytes),
+        Instruction::Number { src: s, dst: d, count, from, to, loss, path } => {
             let numbers = numbers(src, *s, from.width, *count).zip(numbers_mut(dst, *d, to.width, *count));
             for (index, (s, d)) in numbers.enumerate() {
                 let bits = number::convert(number::read(s, *from), *to, *loss);
@@ -45,7 +45,7 @@ fn run_step(step: &Step, src: &[u8], dst: &mut [u8]) -> Result<(), Failed> {
                 write_uint(d, bits, to.order);
             }
         }
-        Step::Renumber { src: s, dst: d, count, from, to, table, path } => {
+        Instruction::Renumber { src: s, dst: d, count, from, to, table, path } => {
             let numbers = numbers(src, *s, from.width, *count).zip(numbers_mut(dst, *d, to.width, *count));
             for (index, (s, d)) in numbers.enumerate() {
                 let value = integer(s, *from);
@@ -57,38 +57,38 @@ fn run_step(step: &Step, src: &[u8], dst: &mut [u8]) -> Result<(), Failed> {
                 write_uint(d, table[known].1 as u128, to.order);
             }
         }
-        Step::Require { src: flag, path } => {
+        Instruction::Require { src: flag, path } => {
             if src[*flag as usize] == 0 {
                 return Err(Failed { path: *path, indices: Vec::new(), kind: StepErrorKind::Absent });
             }
         }
-        Step::IfPresent { src: flag, dst: to, otherwise, steps } => {
+        Instruction::IfPresent { src: flag, dst: to, otherwise, steps } => {
             if src[*flag as usize] == 0 {
                 part_mut(dst, *to, otherwise.len() as u32).copy_from_slice(otherwise);
             } else {
                 steps.iter().try_for_each(|step| run_step(step, src, dst))?;
             }
         }
-        Step::Repeat { src: s, dst: d, count, src_stride, dst_stride, steps } => {
+        Instruction::Repeat { src: s, dst: d, count, src_stride, dst_stride, steps } => {
             for index in 0..*count {
                 let from = &src[(s + index * src_stride) as usize..];
                 let to = &mut dst[(d + index * dst_stride) as usize..];
                 run_element(steps, from, to, index as usize)?;
             }
         }
-        Step::Permute { src: s, dst: d, order, src_stride, dst_stride, steps } => {
+        Instruction::Permute { src: s, dst: d, order, src_stride, dst_stride, steps } => {
             for (index, number) in order.iter().enumerate() {
                 let from = &src[(s + number * src_stride) as usize..];
                 let to = &mut dst[(*d + index as u32 * dst_stride) as usize..];
                 run_element(steps, from, to, index)?;
             }
         }
-        Step::Shuffle { .. } => unreachable!("made by merging only"),
+        Instruction::Shuffle { .. } => unreachable!("made by merging only"),
     }
     Ok(())
 }
 
-fn run_element(steps: &[Step], src: &[u8], dst: &mut [u8], index: usize) -> Result<(), Failed> {
+fn run_element(steps: &[Instruction], src: &[u8], dst: &mut [u8], index: usize) -> Result<(), Failed> {
     steps.iter().try_for_each(|step| run_step(step, src, dst)).map_err(|mut failed| {
         failed.indices.insert(0, index);
         failed

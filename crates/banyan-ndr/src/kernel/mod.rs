@@ -32,7 +32,7 @@ use direct::Direct;
 use interpret::Isa;
 pub use interpret::reverse_numbers;
 use merge::Merged;
-use program::{Program, Step};
+use program::{Instruction, Program};
 
 /// Items from which on wider instructions outweigh what the interpreter takes to start.
 const WIDE_FROM: usize = 4;
@@ -156,7 +156,10 @@ impl Kernel {
     /// nor for programs so long that generating code takes longer than most uses are worth.
     pub(crate) fn pays(&self) -> bool {
         jit::is_possible(self.merged.length())
-            && !matches!(*self.merged.one, [] | [Step::Copy { .. } | Step::Swap { .. } | Step::Zero { .. }])
+            && !matches!(
+                *self.merged.one,
+                [] | [Instruction::Copy { .. } | Instruction::Swap { .. } | Instruction::Zero { .. }]
+            )
     }
 
     /// Generates machine code, once. False where that is not possible: no backend, no executable memory, or a program

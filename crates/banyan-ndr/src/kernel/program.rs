@@ -19,14 +19,14 @@ pub(crate) struct Program {
     /// Bytes of a target item; every one of them is written.
     pub(crate) dst_size: usize,
     /// The steps. No two write the same byte.
-    pub(crate) steps: Vec<Step>,
-    /// The target fields that steps can fail at, by [`Step`]'s `path`.
+    pub(crate) steps: Vec<Instruction>,
+    /// The target fields that steps can fail at, by [`Instruction`]'s `path`.
     pub(crate) paths: Vec<String>,
 }
 
 /// One step. `src` and `dst` are byte positions, `path` an index into [`Program::paths`].
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Step {
+pub(crate) enum Instruction {
     /// Bytes as they are.
     Copy { src: u32, dst: u32, len: u32 },
     /// `count` numbers of `width` (2, 4, 8, 16) bytes with their bytes reversed.
@@ -42,13 +42,13 @@ pub(crate) enum Step {
     /// The byte at `src`, the flag of an optional value, must not be 0: the target needs the value.
     Require { src: u32, path: u32 },
     /// The byte at `src` decides: not 0 runs `steps`, 0 writes `otherwise` to `dst`. `steps` write just those bytes.
-    IfPresent { src: u32, dst: u32, otherwise: Box<[u8]>, steps: Vec<Step> },
+    IfPresent { src: u32, dst: u32, otherwise: Box<[u8]>, steps: Vec<Instruction> },
     /// `steps` on `count` items `src_stride` and `dst_stride` apart, positions relative to each. They write every
     /// byte of each target item.
-    Repeat { src: u32, dst: u32, count: u32, src_stride: u32, dst_stride: u32, steps: Vec<Step> },
+    Repeat { src: u32, dst: u32, count: u32, src_stride: u32, dst_stride: u32, steps: Vec<Instruction> },
     /// As `Repeat`, but source items are taken in another order: the `i`-th target item comes from the source item
     /// with the number `order[i]`. For arrays whose element order changes.
-    Permute { src: u32, dst: u32, order: Box<[u32]>, src_stride: u32, dst_stride: u32, steps: Vec<Step> },
+    Permute { src: u32, dst: u32, order: Box<[u32]>, src_stride: u32, dst_stride: u32, steps: Vec<Instruction> },
     /// Made by merging only: windows of 16 bytes, in order; later ones may overwrite what earlier ones wrote beyond
     /// their own bytes, but none writes outside the item.
     Shuffle { windows: Vec<Window> },
@@ -98,7 +98,7 @@ pub enum Loss {
 }
 
 /// Panics if a step reads outside `src` bytes or writes outside `dst` bytes, or if a number cannot be one.
-pub(super) fn assert_within(steps: &[Step], src: usize, dst: usize) {
+pub(super) fn assert_within(steps: &[Instruction], src: usize, dst: usize) {
     for step in steps {
         let (read, written) = reach(step);
         assert!(read <= src as u64, "step reads to byte {read} of {src}: {step:?}");
@@ -107,14 +107,16 @@ pub(super) fn assert_within(steps: &[Step], src: usize, dst: usize) {
     assert_numbers(steps);
 }
 
-fn assert_numbers(steps: &[Step]) {
+fn assert_numbers(steps: &[Instruction]) {
     for step in steps {
         match step {
-            Step::Number { from, to, .. } | Step::Renumber { from, to, .. } => {
+            Instruction::Number { from, to, .. } | Instruction::Renumber { from, to, .. } => {
                 assert!(is_number(*from) && is_number(*to), "no such number: {step:?}");
             }
-            Step::Swap { width, .. } => assert!(matches!(width, 2 | 4 | 8 | 16), "no such width: {step:?}"),
-            Step::IfPresent { steps, .. } | Step::Repeat { steps, .. } | Step::Permute { steps, .. } => {
+            Instruction::Swap { width, .. } => assert!(matches!(width, 2 | 4 | 8 | 16), "no such width: {step:?}"),
+            Instruction::IfPresent { steps, .. }
+            | Instruction::Repeat { steps, .. }
+            | Instruction::Permute { steps, .. } => {
                 assert_numbers(steps);
             }
             _ => {}
@@ -131,31 +133,32 @@ fn is_number(number: Number) -> bool {
 }
 
 /// The ends of the source and the target bytes that `step` touches, steps within it included.
-pub(super) fn reach(step: &Step) -> (u64, u64) {
+pub(super) fn reach(step: &Instruction) -> (u64, u64) {
     let end = |at: u32, len: u64| u64::from(at) + len;
     match step {
-        Step::Copy { src, dst, len } => (end(*src, u64::from(*len)), end(*dst, u64::from(*len))),
-        Step::Swap { src, dst, width, count } => {
+        Instruction::Copy { src, dst, len } => (end(*src, u64::from(*len)), end(*dst, u64::from(*len))),
+        Instruction::Swap { src, dst, width, count } => {
             let len = u64::from(*width) * u64::from(*count);
             (end(*src, len), end(*dst, len))
         }
-        Step::Zero { dst, len } => (0, end(*dst, u64::from(*len))),
-        Step::Fill { dst, bytes } => (0, end(*dst, bytes.len() as u64)),
-        Step::Number { src, dst, count, from, to, .. } | Step::Renumber { src, dst, count, from, to, .. } => {
+        Instruction::Zero { dst, len } => (0, end(*dst, u64::from(*len))),
+        Instruction::Fill { dst, bytes } => (0, end(*dst, bytes.len() as u64)),
+        Instruction::Number { src, dst, count, from, to, .. }
+        | Instruction::Renumber { src, dst, count, from, to, .. } => {
             (end(*src, u64::from(*count) * u64::from(from.width)), end(*dst, u64::from(*count) * u64::from(to.width)))
         }
-        Step::Require { src, .. } => (end(*src, 1), 0),
-        Step::IfPresent { src, dst, otherwise, steps } => {
+        Instruction::Require { src, .. } => (end(*src, 1), 0),
+        Instruction::IfPresent { src, dst, otherwise, steps } => {
             let (read, written) = reach_of(steps);
             (read.max(end(*src, 1)), written.max(end(*dst, otherwise.len() as u64)))
         }
-        Step::Repeat { count: 0, .. } => (0, 0),
-        Step::Repeat { src, dst, count, src_stride, dst_stride, steps } => {
+        Instruction::Repeat { count: 0, .. } => (0, 0),
+        Instruction::Repeat { src, dst, count, src_stride, dst_stride, steps } => {
             let (read, written) = reach_of(steps);
             let last = u64::from(count - 1);
             (end(*src, last * u64::from(*src_stride) + read), end(*dst, last * u64::from(*dst_stride) + written))
         }
-        Step::Permute { src, dst, order, src_stride, dst_stride, steps } => {
+        Instruction::Permute { src, dst, order, src_stride, dst_stride, steps } => {
             let (Some(&farthest), Some(last)) = (order.iter().max(), (order.len() as u64).checked_sub(1)) else {
                 return (0, 0);
             };
@@ -163,13 +166,13 @@ pub(super) fn reach(step: &Step) -> (u64, u64) {
             let read = end(*src, u64::from(farthest) * u64::from(*src_stride) + read);
             (read, end(*dst, last * u64::from(*dst_stride) + written))
         }
-        Step::Shuffle { windows } => windows
+        Instruction::Shuffle { windows } => windows
             .iter()
             .fold((0, 0), |(read, written), window| (read.max(end(window.src, 16)), written.max(end(window.dst, 16)))),
     }
 }
 
 /// The farthest [`reach`] of several steps.
-pub(super) fn reach_of(steps: &[Step]) -> (u64, u64) {
+pub(super) fn reach_of(steps: &[Instruction]) -> (u64, u64) {
     steps.iter().map(reach).fold((0, 0), |most, next| (most.0.max(next.0), most.1.max(next.1)))
 }

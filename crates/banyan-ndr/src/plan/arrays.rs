@@ -3,7 +3,7 @@
 use super::build::{Builder, Draft, Pair};
 use super::steps::{Action, ItemsFrom, ItemsTo, ItemsWalk, SourceDim, TargetDim};
 use super::template::{Template, zero_is_valid};
-use crate::kernel::program::Step;
+use crate::kernel::program::Instruction;
 use crate::{Dim, Field, Order, Type};
 
 /// The lengths and the element order of an array.
@@ -146,13 +146,20 @@ impl Builder<'_> {
                     if !self.numbers(draft, item, count as u32) {
                         let steps = draft.steps_of(|draft| self.place(draft, Pair { src: 0, dst: 0, ..item }));
                         let (src_stride, dst_stride) = (s_size, d_size);
-                        draft.steps.push(Step::Repeat { src, dst, count: count as u32, src_stride, dst_stride, steps });
+                        draft.steps.push(Instruction::Repeat {
+                            src,
+                            dst,
+                            count: count as u32,
+                            src_stride,
+                            dst_stride,
+                            steps,
+                        });
                     }
                 }
                 Group::Scattered { from, .. } => {
                     let steps = draft.steps_of(|draft| self.place(draft, Pair { src: 0, dst: 0, ..item }));
                     let (order, src_stride, dst_stride) = (from.into(), s_size, d_size);
-                    draft.steps.push(Step::Permute { src, dst, order, src_stride, dst_stride, steps });
+                    draft.steps.push(Instruction::Permute { src, dst, order, src_stride, dst_stride, steps });
                 }
             });
         }

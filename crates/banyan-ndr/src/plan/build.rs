@@ -8,14 +8,14 @@ use std::collections::{HashMap, HashSet};
 
 use super::ConvertOptions;
 use super::findings::Routes;
-use super::findings::{Named, Noted, Place};
+use super::findings::{ItemPath, Named, Noted};
 use super::layout::Layouts;
 use super::matching::{FieldsByName, default_of, definitions_with_references, has_reference};
 use super::numbers::{Renumberings, number};
 use super::steps::{Action, Item, ItemId, Walk};
 use super::template::{Template, extents};
 use crate::kernel::Kernel;
-use crate::kernel::program::{Program, Step};
+use crate::kernel::program::{Instruction, Program};
 use crate::{DecodeError, DefId, Dim, Field, Format, RecordDef, Type, Value};
 
 /// Most fields in one plan, counted as often as they lie in different places: twice those of the widest record. Formats
@@ -137,7 +137,7 @@ pub(super) struct Builder<'a> {
 
 /// An item in the making.
 pub(super) struct Draft {
-    pub(super) steps: Vec<Step>,
+    pub(super) steps: Vec<Instruction>,
     walks: Vec<Walk>,
     paths: Vec<String>,
     /// Bytes of them.
@@ -191,8 +191,8 @@ impl Draft {
         (self.paths.len() - 1) as u32
     }
 
-    fn place(&self) -> Place {
-        Place { item: self.id, path: self.path.clone() }
+    fn place(&self) -> ItemPath {
+        ItemPath { item: self.id, path: self.path.clone() }
     }
 
     /// Does something with the path extended by a field's name or an index.
@@ -206,7 +206,7 @@ impl Draft {
 
     pub(super) fn zero(&mut self, dst: u32, len: u32) {
         if len > 0 {
-            self.steps.push(Step::Zero { dst, len });
+            self.steps.push(Instruction::Zero { dst, len });
         }
     }
 
@@ -214,7 +214,7 @@ impl Draft {
         if bytes.iter().all(|byte| *byte == 0) {
             self.zero(dst, bytes.len() as u32);
         } else {
-            self.steps.push(Step::Fill { dst, bytes: bytes.into() });
+            self.steps.push(Instruction::Fill { dst, bytes: bytes.into() });
         }
     }
 
@@ -224,7 +224,7 @@ impl Draft {
     }
 
     /// The steps that `work` adds, apart.
-    pub(super) fn steps_of(&mut self, work: impl FnOnce(&mut Draft)) -> Vec<Step> {
+    pub(super) fn steps_of(&mut self, work: impl FnOnce(&mut Draft)) -> Vec<Instruction> {
         let before = std::mem::take(&mut self.steps);
         work(self);
         std::mem::replace(&mut self.steps, before)

@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::Plan;
 use super::steps::{Action, Item, Walk};
-use crate::kernel::program::Step;
+use crate::kernel::program::Instruction;
 
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -25,15 +25,15 @@ fn fmt_item(f: &mut fmt::Formatter<'_>, number: usize, item: &Item) -> fmt::Resu
     item.walks.iter().try_for_each(|walk| fmt_walk(f, walk, &program.paths))
 }
 
-fn fmt_steps(f: &mut fmt::Formatter<'_>, steps: &[Step], paths: &[String], indent: usize) -> fmt::Result {
+fn fmt_steps(f: &mut fmt::Formatter<'_>, steps: &[Instruction], paths: &[String], indent: usize) -> fmt::Result {
     for step in steps {
         write!(f, "{:indent$}", "")?;
         match step {
-            Step::Copy { src, dst, len } => writeln!(f, "copy {len} bytes {src} -> {dst}")?,
-            Step::Swap { src, dst, width, count } => writeln!(f, "swap {count} x {width} bytes {src} -> {dst}")?,
-            Step::Zero { dst, len } => writeln!(f, "zero {len} bytes -> {dst}")?,
-            Step::Fill { dst, bytes } => writeln!(f, "default, {} bytes -> {dst}", bytes.len())?,
-            Step::Number { src, dst, count, from, to, path, .. } => writeln!(
+            Instruction::Copy { src, dst, len } => writeln!(f, "copy {len} bytes {src} -> {dst}")?,
+            Instruction::Swap { src, dst, width, count } => writeln!(f, "swap {count} x {width} bytes {src} -> {dst}")?,
+            Instruction::Zero { dst, len } => writeln!(f, "zero {len} bytes -> {dst}")?,
+            Instruction::Fill { dst, bytes } => writeln!(f, "default, {} bytes -> {dst}", bytes.len())?,
+            Instruction::Number { src, dst, count, from, to, path, .. } => writeln!(
                 f,
                 "number {count} x {:?} {} -> {:?} {}, {src} -> {dst} ({})",
                 from.kind,
@@ -42,26 +42,28 @@ fn fmt_steps(f: &mut fmt::Formatter<'_>, steps: &[Step], paths: &[String], inden
                 to.width,
                 paths[*path as usize].escape_debug()
             )?,
-            Step::Renumber { src, dst, count, table, path, .. } => writeln!(
+            Instruction::Renumber { src, dst, count, table, path, .. } => writeln!(
                 f,
                 "renumber {count} by {} values, {src} -> {dst} ({})",
                 table.len(),
                 paths[*path as usize].escape_debug()
             )?,
-            Step::Require { src, path } => writeln!(f, "require {src} ({})", paths[*path as usize].escape_debug())?,
-            Step::IfPresent { src, dst, steps, .. } => {
+            Instruction::Require { src, path } => {
+                writeln!(f, "require {src} ({})", paths[*path as usize].escape_debug())?
+            }
+            Instruction::IfPresent { src, dst, steps, .. } => {
                 writeln!(f, "if present {src} -> {dst}")?;
                 fmt_steps(f, steps, paths, indent + 2)?;
             }
-            Step::Repeat { src, dst, count, src_stride, dst_stride, steps } => {
+            Instruction::Repeat { src, dst, count, src_stride, dst_stride, steps } => {
                 writeln!(f, "repeat {count}: {src} by {src_stride} -> {dst} by {dst_stride}")?;
                 fmt_steps(f, steps, paths, indent + 2)?;
             }
-            Step::Permute { src, dst, order, src_stride, dst_stride, steps } => {
+            Instruction::Permute { src, dst, order, src_stride, dst_stride, steps } => {
                 writeln!(f, "permute {}: {src} by {src_stride} -> {dst} by {dst_stride}", order.len())?;
                 fmt_steps(f, steps, paths, indent + 2)?;
             }
-            Step::Shuffle { windows } => writeln!(f, "shuffle {} windows", windows.len())?,
+            Instruction::Shuffle { windows } => writeln!(f, "shuffle {} windows", windows.len())?,
         }
     }
     Ok(())

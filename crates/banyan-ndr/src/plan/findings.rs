@@ -15,7 +15,7 @@ const MOST_NAMED: usize = 64;
 const MOST_BYTES: usize = 1 << 20;
 
 /// A place within an item, which can lie in many places of a record.
-pub(super) struct Place {
+pub(super) struct ItemPath {
     pub(super) item: ItemId,
     pub(super) path: String,
 }
@@ -23,12 +23,12 @@ pub(super) struct Place {
 /// Findings of one kind while a plan is made.
 #[derive(Default)]
 pub(super) struct Noted {
-    found: Vec<(Place, String)>,
+    found: Vec<(ItemPath, String)>,
     more: usize,
 }
 
 impl Noted {
-    pub(super) fn add(&mut self, place: Place, why: impl Into<String>) {
+    pub(super) fn add(&mut self, place: ItemPath, why: impl Into<String>) {
         if self.found.len() < MOST_NAMED {
             self.found.push((place, why.into()));
         } else {

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::kernel::program::{Loss, Number, NumberKind, Step};
+use crate::kernel::program::{Instruction, Loss, Number, NumberKind};
 use crate::{DefId, EnumerationDef, Format, Type};
 
 /// How one number becomes another.
@@ -41,19 +41,19 @@ impl NumberConversion {
     }
 
     /// The step that converts `count` numbers, one behind the other.
-    pub(super) fn step(self, src: u32, dst: u32, count: u32, loss: Loss, path: impl FnOnce() -> u32) -> Step {
+    pub(super) fn step(self, src: u32, dst: u32, count: u32, loss: Loss, path: impl FnOnce() -> u32) -> Instruction {
         let NumberConversion { from, to, table, .. } = self;
         let width = from.width;
         if let Some(table) = table {
-            return Step::Renumber { src, dst, count, from, to, table, path: path() };
+            return Instruction::Renumber { src, dst, count, from, to, table, path: path() };
         }
         if (from.kind, width) != (to.kind, to.width) {
-            return Step::Number { src, dst, count, from, to, loss, path: path() };
+            return Instruction::Number { src, dst, count, from, to, loss, path: path() };
         }
         if from.order == to.order || width == 1 {
-            return Step::Copy { src, dst, len: count * u32::from(width) };
+            return Instruction::Copy { src, dst, len: count * u32::from(width) };
         }
-        Step::Swap { src, dst, width, count }
+        Instruction::Swap { src, dst, width, count }
     }
 }
 

@@ -6,7 +6,7 @@ use super::build::{Builder, Draft, Pair};
 use super::matching::case_name;
 use super::numbers::NumberConversion;
 use super::steps::{Action, CaseWalk, Otherwise, Payload, Text, TextKind, ValueFrom, ValueTo, ValueWalk, VariantWalk};
-use crate::kernel::program::Step;
+use crate::kernel::program::Instruction;
 use crate::{Case, DefId, EnumerationDef, Type, Value, VariantDef};
 
 impl Builder<'_> {
@@ -19,7 +19,7 @@ impl Builder<'_> {
             (Type::Record(s), Type::Record(d)) => self.record(draft, (*s, pair.src), (*d, pair.dst)),
             (Type::Variant(_), Type::Variant(_)) if self.is_flat(pair.source, pair.target) => {
                 let len = self.target_size(pair.target);
-                draft.steps.push(Step::Copy { src: pair.src, dst: pair.dst, len });
+                draft.steps.push(Instruction::Copy { src: pair.src, dst: pair.dst, len });
             }
             (Type::Variant(s), Type::Variant(d)) => self.variant(draft, pair, self.source.variant(*s), *d),
             (Type::Enum(s), Type::Variant(d)) => {
@@ -90,7 +90,7 @@ impl Builder<'_> {
                 None => {
                     self.lossy(draft, "may be absent, but the receiver needs it");
                     let path = draft.path_index();
-                    draft.steps.push(Step::Require { src: pair.src, path });
+                    draft.steps.push(Instruction::Require { src: pair.src, path });
                     return self.place(draft, present);
                 }
             },
@@ -102,7 +102,7 @@ impl Builder<'_> {
             }
             _ => self.place(draft, present),
         });
-        draft.steps.push(Step::IfPresent { src: pair.src, dst: pair.dst, otherwise: otherwise.into(), steps });
+        draft.steps.push(Instruction::IfPresent { src: pair.src, dst: pair.dst, otherwise: otherwise.into(), steps });
     }
 
     /// A value that the kernel cannot reach, or that it must not write: behind a pointer, or in an optional with

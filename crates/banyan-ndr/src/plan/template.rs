@@ -23,7 +23,7 @@ impl Template {
     /// Writes `value` as a `ty` of `format`, or says why it is none.
     pub(super) fn new(format: &Format, ty: &Type, value: &Value) -> Result<Template, String> {
         let mut writer = Writer::new(format, format.size_of(ty));
-        writer.write(ty, value, Place::Fixed(0))?;
+        writer.write(ty, value, TemplateOffset::Fixed(0))?;
         Ok(writer.finish())
     }
 
@@ -38,7 +38,7 @@ impl Template {
             return Err(format!("more than {MOST_UNSET} bytes would have to be filled with defaults"));
         }
         let mut writer = Writer::new(format, format.size_of(ty));
-        writer.unset(ty, Place::Fixed(0))?;
+        writer.unset(ty, TemplateOffset::Fixed(0))?;
         Ok(Some(writer.finish()))
     }
 
@@ -118,16 +118,16 @@ fn holds_default(ty: &Type, definitions: &[bool]) -> bool {
 
 /// Where bytes of a template lie: its two parts grow independently while it is written.
 #[derive(Clone, Copy)]
-enum Place {
+enum TemplateOffset {
     Fixed(usize),
     Heap(usize),
 }
 
-impl Place {
-    fn plus(self, offset: usize) -> Place {
+impl TemplateOffset {
+    fn plus(self, offset: usize) -> TemplateOffset {
         match self {
-            Place::Fixed(at) => Place::Fixed(at + offset),
-            Place::Heap(at) => Place::Heap(at + offset),
+            TemplateOffset::Fixed(at) => TemplateOffset::Fixed(at + offset),
+            TemplateOffset::Heap(at) => TemplateOffset::Heap(at + offset),
         }
     }
 }
@@ -153,14 +153,14 @@ impl<'a> Writer<'a> {
         self.template
     }
 
-    fn bytes(&mut self, place: Place, len: usize) -> &mut [u8] {
+    fn bytes(&mut self, place: TemplateOffset, len: usize) -> &mut [u8] {
         match place {
-            Place::Fixed(at) => &mut self.template.fixed[at..at + len],
-            Place::Heap(at) => &mut self.template.heap[at..at + len],
+            TemplateOffset::Fixed(at) => &mut self.template.fixed[at..at + len],
+            TemplateOffset::Heap(at) => &mut self.template.heap[at..at + len],
         }
     }
 
-    fn integer(&mut self, place: Place, width: usize, value: u128) {
+    fn integer(&mut self, place: TemplateOffset, width: usize, value: u128) {
         let order = self.format.order();
         write_uint(self.bytes(place, width), value, order);
     }
@@ -172,15 +172,15 @@ impl<'a> Writer<'a> {
         at
     }
 
-    fn reference(&mut self, place: Place, target: usize) {
+    fn reference(&mut self, place: TemplateOffset, target: usize) {
         let slot = match place {
-            Place::Fixed(at) => at,
-            Place::Heap(at) => self.template.fixed.len() + at,
+            TemplateOffset::Fixed(at) => at,
+            TemplateOffset::Heap(at) => self.template.fixed.len() + at,
         };
         self.template.slots.push((slot, target));
     }
 
-    fn span(&mut self, place: Place, target: usize, count: usize) {
+    fn span(&mut self, place: TemplateOffset, target: usize, count: usize) {
         if count > 0 {
             self.reference(place, target);
             let width = self.format.pointer().bytes();
@@ -188,7 +188,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    fn write(&mut self, ty: &Type, value: &Value, place: Place) -> Result<(), String> {
+    fn write(&mut self, ty: &Type, value: &Value, place: TemplateOffset) -> Result<(), String> {
         if self.depth == DEPTH {
             return Err(format!("the default is nested more than {DEPTH} deep"));
         }
@@ -198,7 +198,7 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    fn write_inner(&mut self, ty: &Type, value: &Value, place: Place) -> Result<(), String> {
+    fn write_inner(&mut self, ty: &Type, value: &Value, place: TemplateOffset) -> Result<(), String> {
         let wrong = || format!("the default {value:?} is no {}", self.format.type_name(ty));
         match (ty, value) {
             (Type::Int { width, signed }, _) => {
@@ -230,7 +230,7 @@ impl<'a> Writer<'a> {
             }
             (Type::Ref { item, .. }, _) => {
                 let at = self.allocate(self.format.size_of(item), self.format.align_of(item));
-                self.write(item, value, Place::Heap(at))?;
+                self.write(item, value, TemplateOffset::Heap(at))?;
                 self.reference(place, at);
             }
             (Type::Record(id), Value::Record(fields)) => {
@@ -266,19 +266,19 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    fn text(&mut self, place: Place, bytes: &[u8]) {
+    fn text(&mut self, place: TemplateOffset, bytes: &[u8]) {
         let at = self.allocate(bytes.len(), 1);
-        self.bytes(Place::Heap(at), bytes.len()).copy_from_slice(bytes);
+        self.bytes(TemplateOffset::Heap(at), bytes.len()).copy_from_slice(bytes);
         self.span(place, at, bytes.len());
     }
 
-    fn c_string(&mut self, place: Place, bytes: &[u8]) {
+    fn c_string(&mut self, place: TemplateOffset, bytes: &[u8]) {
         let at = self.allocate(bytes.len() + 1, 1);
-        self.bytes(Place::Heap(at), bytes.len()).copy_from_slice(bytes);
+        self.bytes(TemplateOffset::Heap(at), bytes.len()).copy_from_slice(bytes);
         self.reference(place, at);
     }
 
-    fn record(&mut self, id: DefId, values: &[(String, Value)], place: Place) -> Result<(), String> {
+    fn record(&mut self, id: DefId, values: &[(String, Value)], place: TemplateOffset) -> Result<(), String> {
         let format = self.format;
         let record = format.record(id);
         let given = FieldValues::new(format, id, values);
@@ -304,7 +304,7 @@ impl<'a> Writer<'a> {
     }
 
     /// Writes the length fields of an array.
-    fn lengths(&mut self, record: &RecordDef, ty: &Type, value: &Value, place: Place) -> Result<(), String> {
+    fn lengths(&mut self, record: &RecordDef, ty: &Type, value: &Value, place: TemplateOffset) -> Result<(), String> {
         let Type::Sized { dims, .. } = ty else { return Ok(()) };
         let extents = extents(value, dims.len()).unwrap_or_default();
         for (dim, extent) in dims.iter().zip(extents) {
@@ -315,7 +315,7 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    fn case(&mut self, id: DefId, name: &str, payload: Option<&Value>, place: Place) -> Result<(), String> {
+    fn case(&mut self, id: DefId, name: &str, payload: Option<&Value>, place: TemplateOffset) -> Result<(), String> {
         let format = self.format;
         let (variant, case) = (format.variant(id), format.case_of(id, name));
         let case = case.ok_or_else(|| format!("the default {name} is no case of {}", variant.name))?;
@@ -332,7 +332,7 @@ impl<'a> Writer<'a> {
     }
 
     /// A value that nobody gave: the defaults of the fields in it, and the zeros that are there for the rest.
-    fn unset(&mut self, ty: &Type, place: Place) -> Result<(), String> {
+    fn unset(&mut self, ty: &Type, place: TemplateOffset) -> Result<(), String> {
         let format = self.format;
         if !self.holds_default(ty) {
             return zero_is_valid(format, ty).then_some(()).ok_or_else(|| "its items need a default".to_owned());
@@ -361,7 +361,7 @@ impl<'a> Writer<'a> {
     fn items(&mut self, item: &Type, extents: &[usize], order: Order, value: &Value) -> Result<usize, String> {
         let count: usize = extents.iter().product();
         let at = self.allocate(count * self.format.size_of(item), self.format.align_of(item));
-        self.array(item, extents, order, value, Place::Heap(at))?;
+        self.array(item, extents, order, value, TemplateOffset::Heap(at))?;
         Ok(at)
     }
 
@@ -372,7 +372,7 @@ impl<'a> Writer<'a> {
         extents: &[usize],
         order: Order,
         value: &Value,
-        place: Place,
+        place: TemplateOffset,
     ) -> Result<(), String> {
         let size = self.format.size_of(item);
         let mut strides = vec![size; extents.len()];
@@ -391,7 +391,7 @@ impl<'a> Writer<'a> {
         extents: &[usize],
         strides: &[usize],
         value: &Value,
-        place: Place,
+        place: TemplateOffset,
     ) -> Result<(), String> {
         let Some((extent, inner)) = extents.split_first() else { return self.write(item, value, place) };
         match value {
@@ -413,7 +413,7 @@ impl<'a> Writer<'a> {
         extents: &[usize],
         strides: &[usize],
         first: usize,
-        place: Place,
+        place: TemplateOffset,
     ) -> Result<(), String> {
         let Some((extent, inner)) = extents.split_first() else { return self.unset(item, place) };
         let mut rest = first..*extent;

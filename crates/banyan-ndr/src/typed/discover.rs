@@ -19,7 +19,7 @@ use crate::DecodeError;
 /// The walk over the references of one body.
 pub struct Discoverer<'i, 'a> {
     pub(super) input: &'i Reader<'a>,
-    stack: Vec<(Step, Job<'a>)>,
+    stack: Vec<(DiscoveryPhase, Job<'a>)>,
     /// The heights of shared targets; none of those that are being made.
     shared: HashMap<(usize, TypeId), Option<usize>, foldhash::fast::RandomState>,
     /// For the root and every job that waits to be built, the height of the highest value made for it so far.
@@ -30,7 +30,7 @@ pub struct Discoverer<'i, 'a> {
 
 /// What to do with a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Step {
+pub(super) enum DiscoveryPhase {
     /// Note the references it holds.
     Enter,
     /// Make it; all it refers to is made.
@@ -47,7 +47,7 @@ pub(super) struct Job<'a> {
     /// How many items are there.
     pub(super) count: usize,
     /// Does a step of it.
-    pub(super) run: for<'w, 'i> fn(&'w mut Discoverer<'i, 'a>, Step, Job<'a>) -> Result<(), DecodeError>,
+    pub(super) run: for<'w, 'i> fn(&'w mut Discoverer<'i, 'a>, DiscoveryPhase, Job<'a>) -> Result<(), DecodeError>,
 }
 
 impl<'i, 'a> Discoverer<'i, 'a> {
@@ -56,11 +56,11 @@ impl<'i, 'a> Discoverer<'i, 'a> {
         let mut work = Discoverer { input, stack: Vec::new(), shared: HashMap::default(), below: vec![0], limit };
         T::discover(&mut work, at)?;
         while let Some((step, job)) = work.stack.pop() {
-            if step == Step::Build && work.height() > limit {
+            if step == DiscoveryPhase::Build && work.height() > limit {
                 return Err(work.too_deep());
             }
             (job.run)(&mut work, step, job)?;
-            if step == Step::Build {
+            if step == DiscoveryPhase::Build {
                 let height = work.height();
                 work.below.pop();
                 work.lies_below(height);
@@ -94,12 +94,12 @@ impl<'i, 'a> Discoverer<'i, 'a> {
 
     /// Notes items to be made.
     pub(super) fn enter(&mut self, job: Job<'a>) {
-        self.stack.push((Step::Enter, job));
+        self.stack.push((DiscoveryPhase::Enter, job));
     }
 
     /// Notes that items can be made when all that is noted after this is.
     pub(super) fn build_later(&mut self, job: Job<'a>) {
-        self.stack.push((Step::Build, job));
+        self.stack.push((DiscoveryPhase::Build, job));
         self.below.push(0);
     }
 

@@ -3,10 +3,10 @@
 
 use std::borrow::Cow;
 
-use super::discover::{Job, Step};
+use super::discover::{DiscoveryPhase, Job};
 use super::sink::{Deferred, Entry, POINTER};
 use super::text::not_in_place;
-use super::{Describer, Discoverer, Place, Read, Reader, Sink, Wire, Writer, memory};
+use super::{Describer, Discoverer, Read, Reader, Sink, Slot, Wire, Writer, memory};
 use crate::{DecodeError, Order, Type, Value};
 
 /// A type that holds a slice of items.
@@ -42,7 +42,7 @@ macro_rules! lists {
         }
 
         impl<$($generics)* $item: Wire $($bounds)*> Deferred for $type {
-            fn write_now<'r>(&'r self, slot: Place, entry: Entry, out: &mut Writer<'r>) {
+            fn write_now<'r>(&'r self, slot: Slot, entry: Entry, out: &mut Writer<'r>) {
                 out.list_now(slot, entry, self.items());
             }
         }
@@ -62,7 +62,7 @@ macro_rules! lists {
             }
 
             #[inline]
-            fn write<'r>(&'r self, place: Place, out: &mut impl Sink<'r>) {
+            fn write<'r>(&'r self, place: Slot, out: &mut impl Sink<'r>) {
                 out.list(place, Entry::Span, self.items(), self);
             }
 
@@ -185,13 +185,17 @@ pub(super) fn discover_list<'a, L: ReadList<'a>>(
     Ok(())
 }
 
-fn run_list<'a, L: ReadList<'a>>(work: &mut Discoverer<'_, 'a>, step: Step, job: Job<'a>) -> Result<(), DecodeError> {
+fn run_list<'a, L: ReadList<'a>>(
+    work: &mut Discoverer<'_, 'a>,
+    step: DiscoveryPhase,
+    job: Job<'a>,
+) -> Result<(), DecodeError> {
     match step {
-        Step::Enter => {
+        DiscoveryPhase::Enter => {
             work.build_later(job);
             (0..job.count).try_for_each(|index| L::discover_item(work, job.target + index * L::Item::SIZE))
         }
-        Step::Build => {
+        DiscoveryPhase::Build => {
             let bytes = work.input.charged(job.target, job.count * L::Item::SIZE);
             work.input.keep(job.slot, L::from_items(work.input, job.target, bytes)?)
         }
@@ -278,7 +282,7 @@ unsafe impl<T: Wire, const N: usize> Wire for [T; N] {
     }
 
     #[inline]
-    fn write<'r>(&'r self, place: Place, out: &mut impl Sink<'r>) {
+    fn write<'r>(&'r self, place: Slot, out: &mut impl Sink<'r>) {
         if T::PLAIN {
             return out.put_plain(place, self);
         }

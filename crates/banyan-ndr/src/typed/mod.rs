@@ -36,7 +36,7 @@ pub use encode::{
 };
 pub use list::{List, ReadList};
 pub use read::{Reader, read_native, read_native_into, read_native_into_to_depth, read_native_to_depth, view_native};
-pub use sink::{Place, Sink};
+pub use sink::{Sink, Slot};
 pub use text::{ByteBuf, Bytes};
 pub use write::{Scratch, Writer};
 
@@ -101,7 +101,7 @@ pub unsafe trait Wire {
     fn describe(describer: &mut Describer) -> Type;
 
     /// Writes the fixed part at a place of `SIZE` zeroed bytes, and appends what it refers to.
-    fn write<'r>(&'r self, place: Place, out: &mut impl Sink<'r>);
+    fn write<'r>(&'r self, place: Slot, out: &mut impl Sink<'r>);
 
     /// Whether `SIZE` bytes in the native layout are a value. Asked only of `IN_PLACE` types.
     fn check(bytes: &[u8]) -> Result<(), DecodeError>;

@@ -1,6 +1,6 @@
 //! Numbers, truth values and characters: they lie on the wire as in memory.
 
-use super::{Describer, Discoverer, F16, Place, Read, Reader, Sink, Wire};
+use super::{Describer, Discoverer, F16, Read, Reader, Sink, Slot, Wire};
 use crate::{DecodeError, Type, Value};
 
 /// A type that is its own memory, of which some bits may be invalid.
@@ -21,7 +21,7 @@ macro_rules! scalar {
             }
 
             #[inline]
-            fn write<'r>(&'r self, place: Place, out: &mut impl Sink<'r>) {
+            fn write<'r>(&'r self, place: Slot, out: &mut impl Sink<'r>) {
                 out.put_plain(place, self);
             }
 

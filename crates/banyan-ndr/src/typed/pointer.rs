@@ -7,10 +7,10 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use super::describe::align_up;
-use super::discover::{Job, Step};
+use super::discover::{DiscoveryPhase, Job};
 use super::sink::{Deferred, Entry, POINTER};
 use super::text::not_in_place;
-use super::{Describer, Discoverer, Place, Read, Reader, Sink, Wire, Writer};
+use super::{Describer, Discoverer, Read, Reader, Sink, Slot, Wire, Writer};
 use crate::{DecodeError, Type, Value};
 
 macro_rules! wire {
@@ -31,7 +31,7 @@ macro_rules! wire {
             }
 
             #[inline]
-            fn write<'r>(&'r self, place: Place, out: &mut impl Sink<'r>) {
+            fn write<'r>(&'r self, place: Slot, out: &mut impl Sink<'r>) {
                 out.target::<T>(place, self);
             }
 
@@ -45,7 +45,7 @@ macro_rules! wire {
         }
 
         impl<T: Wire> Deferred for $pointer<T> {
-            fn write_now<'r>(&'r self, slot: Place, _: Entry, out: &mut Writer<'r>) {
+            fn write_now<'r>(&'r self, slot: Slot, _: Entry, out: &mut Writer<'r>) {
                 out.$write_now(slot, &**self);
             }
         }
@@ -76,13 +76,17 @@ impl<'a, T: Read<'a>> Read<'a> for Box<T> {
     }
 }
 
-fn run_box<'a, T: Read<'a>>(work: &mut Discoverer<'_, 'a>, step: Step, job: Job<'a>) -> Result<(), DecodeError> {
+fn run_box<'a, T: Read<'a>>(
+    work: &mut Discoverer<'_, 'a>,
+    step: DiscoveryPhase,
+    job: Job<'a>,
+) -> Result<(), DecodeError> {
     match step {
-        Step::Enter => {
+        DiscoveryPhase::Enter => {
             work.build_later(job);
             T::discover(work, job.target)
         }
-        Step::Build => work.input.keep(job.slot, Box::new(T::read(work.input, job.target)?)),
+        DiscoveryPhase::Build => work.input.keep(job.slot, Box::new(T::read(work.input, job.target)?)),
     }
 }
 
@@ -109,9 +113,13 @@ macro_rules! read_shared {
             }
         }
 
-        fn $run<'a, T: Read<'a>>(work: &mut Discoverer<'_, 'a>, step: Step, job: Job<'a>) -> Result<(), DecodeError> {
+        fn $run<'a, T: Read<'a>>(
+            work: &mut Discoverer<'_, 'a>,
+            step: DiscoveryPhase,
+            job: Job<'a>,
+        ) -> Result<(), DecodeError> {
             match step {
-                Step::Enter => {
+                DiscoveryPhase::Enter => {
                     if !work.open::<$pointer<T>>(job.target)? {
                         return Ok(());
                     }
@@ -119,7 +127,7 @@ macro_rules! read_shared {
                     work.build_later(job);
                     T::discover(work, job.target)
                 }
-                Step::Build => {
+                DiscoveryPhase::Build => {
                     work.close::<$pointer<T>>(job.target);
                     work.input.keep(job.target, $pointer::new(T::read(work.input, job.target)?))
                 }
@@ -159,7 +167,7 @@ unsafe impl<T: Wire> Wire for Option<T> {
     }
 
     #[inline]
-    fn write<'r>(&'r self, place: Place, out: &mut impl Sink<'r>) {
+    fn write<'r>(&'r self, place: Slot, out: &mut impl Sink<'r>) {
         match self {
             None => {}
             Some(value) if T::REFERENCE => value.write(place, out),

@@ -2,7 +2,7 @@
 
 use super::list::{List, ReadList, discover_list, read_list};
 use super::sink::Entry;
-use super::{Describer, Discoverer, Place, Reader, Sink, Wire};
+use super::{Describer, Discoverer, Reader, Sink, Slot, Wire};
 use crate::{DecodeError, EncodeError, Order, Type, Value};
 
 /// An integer field that can hold a length.
@@ -44,7 +44,7 @@ pub fn write_sized<'r, L: List + Wire>(
     list: &'r L,
     field: &'static str,
     lengths: &[Option<u128>],
-    place: Place,
+    place: Slot,
     out: &mut impl Sink<'r>,
 ) {
     let items = list.items();

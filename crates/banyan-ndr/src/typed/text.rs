@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::ffi::{CStr, CString};
 
 use super::sink::POINTER;
-use super::{Describer, Discoverer, Place, Read, Reader, Sink, Wire};
+use super::{Describer, Discoverer, Read, Reader, Sink, Slot, Wire};
 use crate::{DecodeError, Type, Value};
 
 macro_rules! reference_constants {
@@ -34,7 +34,7 @@ macro_rules! strings {
             }
 
             #[inline]
-            fn write<'r>(&'r self, place: Place, out: &mut impl Sink<'r>) {
+            fn write<'r>(&'r self, place: Slot, out: &mut impl Sink<'r>) {
                 out.bytes(place, self.as_bytes());
             }
 
@@ -137,7 +137,7 @@ macro_rules! c_strings {
                 Type::CStr
             }
 
-            fn write<'r>(&'r self, place: Place, out: &mut impl Sink<'r>) {
+            fn write<'r>(&'r self, place: Slot, out: &mut impl Sink<'r>) {
                 let target = out.append(self.to_bytes_with_nul(), 1);
                 out.refer(place, target);
             }
@@ -191,7 +191,7 @@ macro_rules! bytes {
             }
 
             #[inline]
-            fn write<'r>(&'r self, place: Place, out: &mut impl Sink<'r>) {
+            fn write<'r>(&'r self, place: Slot, out: &mut impl Sink<'r>) {
                 out.bytes(place, &self.0);
             }
 

@@ -11,7 +11,7 @@
 use std::collections::HashMap;
 
 use super::encode::{Passed, Segment};
-use super::sink::{Deferred, Entry, MOST, Place, Sink};
+use super::sink::{Deferred, Entry, MOST, Sink, Slot};
 use super::{Record, Wire, memory};
 use crate::EncodeError;
 
@@ -68,7 +68,7 @@ pub struct Writer<'r> {
     threshold: usize,
     /// Whether what is not shallow waits in the work list.
     deferring: bool,
-    deferred: Vec<(&'r dyn Deferred, Place, Entry)>,
+    deferred: Vec<(&'r dyn Deferred, Slot, Entry)>,
     /// Where shared values lie, by their addresses.
     shared: HashMap<usize, usize, foldhash::fast::RandomState>,
     /// The first.
@@ -114,7 +114,7 @@ impl<'r> Writer<'r> {
     }
 
     /// Pads the end of the body for something of `size` bytes. `None` when it gets too long; then the error is noted.
-    fn align(&mut self, size: usize, align: usize) -> Option<Place> {
+    fn align(&mut self, size: usize, align: usize) -> Option<Slot> {
         let len = self.len();
         let padding = len.wrapping_neg() & (align - 1);
         let end = len.checked_add(padding).and_then(|at| at.checked_add(size));
@@ -123,11 +123,11 @@ impl<'r> Writer<'r> {
             return None;
         }
         memory::append_zeros(&mut self.owned, padding);
-        Some(Place { at: len + padding, index: self.owned.len() })
+        Some(Slot { at: len + padding, index: self.owned.len() })
     }
 
     /// Writes what an unshared pointer leads to.
-    pub(super) fn target_now<T: Wire>(&mut self, slot: Place, value: &'r T) {
+    pub(super) fn target_now<T: Wire>(&mut self, slot: Slot, value: &'r T) {
         if let Some(place) = self.reserve(T::SIZE, T::ALIGN) {
             self.refer(slot, place.at);
             value.write(place, self);
@@ -135,7 +135,7 @@ impl<'r> Writer<'r> {
     }
 
     /// Writes what a shared pointer leads to, the first time.
-    pub(super) fn shared_now<T: Wire>(&mut self, slot: Place, value: &'r T) {
+    pub(super) fn shared_now<T: Wire>(&mut self, slot: Slot, value: &'r T) {
         let address = std::ptr::from_ref(value).addr();
         if let Some(at) = self.shared.get(&address).copied() {
             return self.refer(slot, at);
@@ -150,11 +150,11 @@ impl<'r> Writer<'r> {
 
 impl<'r> Sink<'r> for Writer<'r> {
     #[inline]
-    fn put(&mut self, place: Place, bytes: &[u8]) {
+    fn put(&mut self, place: Slot, bytes: &[u8]) {
         self.owned[place.index..place.index + bytes.len()].copy_from_slice(bytes);
     }
 
-    fn reserve(&mut self, size: usize, align: usize) -> Option<Place> {
+    fn reserve(&mut self, size: usize, align: usize) -> Option<Slot> {
         let place = self.align(size, align)?;
         memory::append_zeros(&mut self.owned, size);
         Some(place)
@@ -172,7 +172,7 @@ impl<'r> Sink<'r> for Writer<'r> {
         place.at
     }
 
-    fn list<T: Wire>(&mut self, slot: Place, entry: Entry, items: &'r [T], whole: &'r dyn Deferred) {
+    fn list<T: Wire>(&mut self, slot: Slot, entry: Entry, items: &'r [T], whole: &'r dyn Deferred) {
         if items.is_empty() {
             // Null and no items: the zeros that are there.
         } else if self.deferring && !T::SHALLOW {
@@ -182,7 +182,7 @@ impl<'r> Sink<'r> for Writer<'r> {
         }
     }
 
-    fn target<T: Wire>(&mut self, slot: Place, whole: &'r dyn Deferred) {
+    fn target<T: Wire>(&mut self, slot: Slot, whole: &'r dyn Deferred) {
         if self.deferring && !T::SHALLOW {
             self.deferred.push((whole, slot, Entry::Reference));
         } else {
@@ -257,18 +257,18 @@ impl<'r> Quick<'r> {
 
 impl<'r> Sink<'r> for Quick<'r> {
     #[inline]
-    fn put(&mut self, place: Place, bytes: &[u8]) {
+    fn put(&mut self, place: Slot, bytes: &[u8]) {
         self.owned[place.index..place.index + bytes.len()].copy_from_slice(bytes);
     }
 
     #[inline]
-    fn reserve(&mut self, size: usize, align: usize) -> Option<Place> {
+    fn reserve(&mut self, size: usize, align: usize) -> Option<Slot> {
         let (len, padding) = self.end(align);
         if !memory::append_zeros_within(&mut self.owned, padding, align, size) {
             self.given_up = true;
             return None;
         }
-        Some(Place { at: len + padding, index: self.owned.len() - size })
+        Some(Slot { at: len + padding, index: self.owned.len() - size })
     }
 
     #[inline]
@@ -285,14 +285,14 @@ impl<'r> Sink<'r> for Quick<'r> {
     }
 
     #[inline]
-    fn list<T: Wire>(&mut self, slot: Place, entry: Entry, items: &'r [T], _: &'r dyn Deferred) {
+    fn list<T: Wire>(&mut self, slot: Slot, entry: Entry, items: &'r [T], _: &'r dyn Deferred) {
         if !items.is_empty() {
             self.list_now(slot, entry, items);
         }
     }
 
     #[inline]
-    fn target<T: Wire>(&mut self, _: Place, _: &'r dyn Deferred) {
+    fn target<T: Wire>(&mut self, _: Slot, _: &'r dyn Deferred) {
         self.given_up = true;
     }
 

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use super::{Kind, Process, Report, Unread};
 use crate::frame::{Frame, MAX_FRAMES};
 use crate::process::{Facts, State};
-use crate::tree::{StackTree, Step, Threads};
+use crate::tree::{StackNode, StackTree, Threads};
 
 /// Ranks that a report from elsewhere may have: a few bytes can name billions, which nobody has, and which would take
 /// hours to go through.
@@ -72,7 +72,7 @@ fn micros(time: Duration) -> f64 {
 fn nodes(tree: &StackTree) -> Vec<Value> {
     // The numbers of the steps from the outermost to the one in hand.
     let mut path: Vec<usize> = Vec::new();
-    let node = |(number, step): (usize, Step<'_>)| {
+    let node = |(number, step): (usize, StackNode<'_>)| {
         path.truncate(step.depth);
         let mut entry = json!({
             "parent": path.last(),
@@ -97,7 +97,7 @@ fn nodes(tree: &StackTree) -> Vec<Value> {
     tree.steps().into_iter().enumerate().map(node).collect()
 }
 
-fn process((place, process): (&super::Place, &Process)) -> Value {
+fn process((place, process): (&super::HostPid, &Process)) -> Value {
     let (host, pid) = place;
     let mut entry = json!({
         "rank": process.rank,

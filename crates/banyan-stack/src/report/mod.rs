@@ -12,7 +12,7 @@ use crate::trace::Unreadable;
 use crate::tree::StackTree;
 
 /// Where a process is: its host, empty for this machine, and its number there.
-pub type Place = (String, u32);
+pub type HostPid = (String, u32);
 
 /// What was found. Reports of parts of a job are merged like trees: in any order, and again.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -20,7 +20,7 @@ pub struct Report {
     /// The stacks.
     pub tree: StackTree,
     /// The processes they are of, and those that could not be read.
-    pub processes: BTreeMap<Place, Process>,
+    pub processes: BTreeMap<HostPid, Process>,
     /// Fewer samples were taken than were asked for.
     pub cut_short: bool,
 }
@@ -123,7 +123,7 @@ impl Report {
     }
 
     /// Processes that were not read.
-    pub fn unread(&self) -> impl Iterator<Item = (&Place, &Process, &Unread)> {
+    pub fn unread(&self) -> impl Iterator<Item = (&HostPid, &Process, &Unread)> {
         self.processes.iter().filter_map(|(place, process)| Some((place, process, process.unread.as_ref()?)))
     }
 

@@ -16,7 +16,7 @@ pub use svg::svg;
 pub use text::{TextOptions, text};
 
 use crate::frame::Frame;
-use crate::tree::{StackTree, Step, direct};
+use crate::tree::{StackNode, StackTree, direct};
 
 /// A branch of at most this share of its tree is what one looks for.
 const ODD_SHARE: u64 = 4;
@@ -41,13 +41,13 @@ fn branches(tree: &StackTree) -> Vec<Branch<'_>> {
 }
 
 /// The branches between two places of the list of steps.
-fn sorted<'a>(steps: &[Step<'a>], from: usize, end: usize, above: &RankSet) -> Vec<Branch<'a>> {
+fn sorted<'a>(steps: &[StackNode<'a>], from: usize, end: usize, above: &RankSet) -> Vec<Branch<'a>> {
     let mut branches: Vec<Branch<'a>> = direct(steps, from, end).map(|at| branch(steps, at, above)).collect();
     branches.sort_by_key(|branch| (branch.ranks.len(), branch.ranks.first(), Reverse(branch.frames.len())));
     branches
 }
 
-fn branch<'a>(steps: &[Step<'a>], first: usize, above: &RankSet) -> Branch<'a> {
+fn branch<'a>(steps: &[StackNode<'a>], first: usize, above: &RankSet) -> Branch<'a> {
     let (mut at, end) = (first, steps[first].end);
     // As long as there is one way to go on, and nobody stays.
     while at + 1 < end && steps[at + 1].end == end && steps[at].here.is_empty() {

@@ -7,8 +7,8 @@ use banyan_ranks::RankSet;
 
 use super::{Branch, branches, counted, cut, harmless, quantity};
 use crate::frame::Frame;
-use crate::report::{Place, Process, Report};
-use crate::tree::{Class, Step, Threads, direct};
+use crate::report::{HostPid, Process, Report};
+use crate::tree::{Class, StackNode, Threads, direct};
 
 /// Ranks of a line are cut behind so many letters.
 const RANKS_WIDTH: usize = 24;
@@ -160,7 +160,7 @@ impl Writer {
 
     /// Processes that were not read, those with the same reason together.
     fn unread(&mut self, report: &Report) {
-        let mut reasons: BTreeMap<String, Vec<(&Place, &Process)>> = BTreeMap::new();
+        let mut reasons: BTreeMap<String, Vec<(&HostPid, &Process)>> = BTreeMap::new();
         for (place, process, unread) in report.unread() {
             let facts = unread.facts.as_ref().map(|facts| format!("\n         {facts}")).unwrap_or_default();
             reasons.entry(format!("{}{facts}", unread.why)).or_default().push((place, process));
@@ -206,13 +206,13 @@ fn shown(ranks: &RankSet) -> String {
     cut(&ranks.to_string(), RANKS_WIDTH)
 }
 
-fn spelled((host, pid): &Place) -> String {
+fn spelled((host, pid): &HostPid) -> String {
     if host.is_empty() { format!("pid {pid}") } else { format!("{} pid {pid}", harmless(host)) }
 }
 
 /// What a class does: where its stack parts from those of others, and where it ends; or the innermost function of each of
 /// its stacks.
-fn doing(steps: &[Step<'_>], class: &Class<'_>) -> String {
+fn doing(steps: &[StackNode<'_>], class: &Class<'_>) -> String {
     let name = |frame: &&Frame| harmless(&frame.to_string());
     match &class.stacks[..] {
         [] => "not read".into(),
@@ -237,7 +237,7 @@ fn doing(steps: &[Step<'_>], class: &Class<'_>) -> String {
 }
 
 /// How many steps of a stack more ranks take than these.
-fn parting(steps: &[Step<'_>], stack: &[&Frame], ranks: u64) -> usize {
+fn parting(steps: &[StackNode<'_>], stack: &[&Frame], ranks: u64) -> usize {
     let (mut from, mut end) = (0, steps.len());
     for (depth, frame) in stack.iter().enumerate() {
         match direct(steps, from, end).find(|at| steps[*at].frame == *frame) {

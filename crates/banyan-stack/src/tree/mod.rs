@@ -39,7 +39,7 @@ struct Node {
 
 /// A step of some stacks, in the list of all of them.
 #[derive(Debug, Clone)]
-pub struct Step<'a> {
+pub struct StackNode<'a> {
     /// How many steps lead to it.
     pub depth: usize,
     /// The function.
@@ -144,14 +144,14 @@ impl StackTree {
     }
 
     /// Every step, those that lead to it before it.
-    pub fn steps(&self) -> Vec<Step<'_>> {
-        let mut steps: Vec<Step<'_>> = Vec::new();
+    pub fn steps(&self) -> Vec<StackNode<'_>> {
+        let mut steps: Vec<StackNode<'_>> = Vec::new();
         let (nobody, none) = (Rc::new(RankSet::new()), Rc::new(Threads::default()));
         let mut open: Vec<(usize, &Node)> = self.roots.iter().rev().map(|node| (0, node)).collect();
         while let Some((depth, node)) = open.pop() {
             let Node { frame, here, threads: threads_here, .. } = node;
             let (ranks, threads) = (Rc::clone(&nobody), Rc::clone(&none));
-            steps.push(Step { depth, frame, ranks, here, threads, threads_here, end: 0 });
+            steps.push(StackNode { depth, frame, ranks, here, threads, threads_here, end: 0 });
             open.extend(node.children.iter().rev().map(|child| (depth + 1, child)));
         }
         // From the back: whatever is called from a step is known before the step.
@@ -192,7 +192,7 @@ impl StackTree {
 }
 
 /// The place behind all that is called from a step; known of every later step already.
-fn behind(steps: &[Step<'_>], at: usize) -> usize {
+fn behind(steps: &[StackNode<'_>], at: usize) -> usize {
     let mut next = at + 1;
     while steps.get(next).is_some_and(|step| step.depth > steps[at].depth) {
         next = steps[next].end;
@@ -201,7 +201,7 @@ fn behind(steps: &[Step<'_>], at: usize) -> usize {
 }
 
 /// The outermost steps between two places: what is called from the step before.
-pub(crate) fn direct<'a>(steps: &'a [Step<'_>], from: usize, end: usize) -> impl Iterator<Item = usize> + 'a {
+pub(crate) fn direct<'a>(steps: &'a [StackNode<'_>], from: usize, end: usize) -> impl Iterator<Item = usize> + 'a {
     std::iter::successors(Some(from), |at| Some(steps.get(*at)?.end)).take_while(move |at| *at < end)
 }
 

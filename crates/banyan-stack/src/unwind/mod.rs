@@ -52,11 +52,11 @@ pub(crate) struct Unwound {
 /// The code of one process.
 struct Space {
     tables: Tables<Arc<[u8]>>,
-    places: Vec<Place>,
+    places: Vec<CodeRange>,
 }
 
 /// A range of memory with code in it.
-struct Place {
+struct CodeRange {
     start: u64,
     end: u64,
     /// What to take off an address to get one of the file.
@@ -92,7 +92,7 @@ impl Unwinder {
                 tables.add_module(framehop::Module::new(module.name().into(), map.start..map.end, bias, sections));
             }
             let bias = bias.unwrap_or_else(|| map.start.wrapping_sub(map.offset));
-            places.push(Place { start: map.start, end: map.end, bias, module, path: map.path.clone() });
+            places.push(CodeRange { start: map.start, end: map.end, bias, module, path: map.path.clone() });
         }
         Space { tables, places }
     }

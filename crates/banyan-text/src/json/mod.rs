@@ -11,7 +11,7 @@ use serde::de::DeserializeSeed;
 use serde::ser::Serialize;
 use serde_json::value::RawValue;
 
-use self::read::Place;
+use self::read::Destination;
 use self::write::{Typed, Writing};
 use super::TextError;
 use super::error::line_and_column;
@@ -125,7 +125,8 @@ fn read(format: &Format, text: &str, limits: &Limits, skip_unknown: bool) -> Res
     let root_type = format.root_type();
     let mut reading = Reading::new(format, text, limits, skip_unknown);
     let mut entries: Vec<&RawValue> = Vec::new();
-    let place = Place { reading: &mut reading, ty: &root_type, depth: Depth::root(limits), table: Some(&mut entries) };
+    let place =
+        Destination { reading: &mut reading, ty: &root_type, depth: Depth::root(limits), table: Some(&mut entries) };
     let root = parse(place, text).map_err(|error| misfit(error, &reading, text, text))?;
     let mut table = Table::new(entries.len());
     while let Some((number, ty)) = reading.next_shared() {
@@ -137,7 +138,7 @@ fn read(format: &Format, text: &str, limits: &Limits, skip_unknown: bool) -> Res
                 format!("it is referred to, but {SHARED} has only {}", entries.len()),
             ));
         };
-        let place = Place { reading: &mut reading, ty, depth: Depth::root(limits), table: None };
+        let place = Destination { reading: &mut reading, ty, depth: Depth::root(limits), table: None };
         let value = parse(place, entry.get()).map_err(|error| misfit(error, &reading, text, entry.get()))?;
         table.set(number, value);
         reading.path.leave();
@@ -150,7 +151,7 @@ fn read(format: &Format, text: &str, limits: &Limits, skip_unknown: bool) -> Res
     Ok(DynRecord { format: format.clone(), root, shared })
 }
 
-fn parse<'de>(place: Place<'_, '_, 'de>, text: &'de str) -> Result<banyan_ndr::Value, serde_json::Error> {
+fn parse<'de>(place: Destination<'_, '_, 'de>, text: &'de str) -> Result<banyan_ndr::Value, serde_json::Error> {
     let mut from = serde_json::Deserializer::from_str(text);
     // The places bound the depth themselves, by the limits that were asked for.
     from.disable_recursion_limit();

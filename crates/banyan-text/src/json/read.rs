@@ -17,7 +17,7 @@ use banyan_ndr::internals::position_of;
 use banyan_ndr::{DefId, Type, Value};
 
 /// A place of the format, into which the next JSON value is to be read.
-pub(super) struct Place<'c, 'f, 'de> {
+pub(super) struct Destination<'c, 'f, 'de> {
     pub(super) reading: &'c mut Reading<'f>,
     pub(super) ty: &'f Type,
     pub(super) depth: Depth,
@@ -25,7 +25,7 @@ pub(super) struct Place<'c, 'f, 'de> {
     pub(super) table: Option<&'c mut Vec<&'de RawValue>>,
 }
 
-impl<'de> DeserializeSeed<'de> for Place<'_, '_, 'de> {
+impl<'de> DeserializeSeed<'de> for Destination<'_, '_, 'de> {
     type Value = Value;
 
     fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<Value, D::Error> {
@@ -41,7 +41,7 @@ impl<'de> DeserializeSeed<'de> for Place<'_, '_, 'de> {
     }
 }
 
-impl<'de> Visitor<'de> for Place<'_, '_, 'de> {
+impl<'de> Visitor<'de> for Destination<'_, '_, 'de> {
     type Value = Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -104,7 +104,7 @@ impl<'de> Visitor<'de> for Place<'_, '_, 'de> {
     }
 }
 
-impl<'f, 'de> Place<'_, 'f, 'de> {
+impl<'f, 'de> Destination<'_, 'f, 'de> {
     fn null(self) -> Result<Value, String> {
         match may_be_null(self.ty) {
             true => Ok(Value::Null),
@@ -198,8 +198,8 @@ impl<'f, 'de> Place<'_, 'f, 'de> {
         Ok((&case.name, case.payload.as_ref()))
     }
 
-    fn inner(&mut self, ty: &'f Type, depth: Depth) -> Place<'_, 'f, 'de> {
-        Place { reading: self.reading, ty, depth, table: None }
+    fn inner(&mut self, ty: &'f Type, depth: Depth) -> Destination<'_, 'f, 'de> {
+        Destination { reading: self.reading, ty, depth, table: None }
     }
 
     fn scalar(self, raw: &str) -> Result<Value, String> {
@@ -298,7 +298,7 @@ impl<'de> Visitor<'de> for Items<'_, '_, '_> {
                 [_, further @ ..] if !further.is_empty() => {
                     list.next_element_seed(Items { reading, item: self.item, dims: further, depth })?
                 }
-                _ => list.next_element_seed(Place { reading, ty: self.item, depth, table: None })?,
+                _ => list.next_element_seed(Destination { reading, ty: self.item, depth, table: None })?,
             };
             self.reading.path.leave();
             match next {

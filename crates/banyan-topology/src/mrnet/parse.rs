@@ -7,7 +7,7 @@ use banyan_hosts::{HostSet, HostSetError};
 use super::super::assemble::{NoTree, Sketch};
 use super::super::error::{excerpt, position};
 use super::super::limits::MAX_NODES;
-use super::super::{Place, Topology, TopologyError, TopologyProblem};
+use super::super::{Location, Topology, TopologyError, TopologyProblem};
 use super::token::{Token, Tokens};
 
 /// The parent of a process that has none.
@@ -148,7 +148,7 @@ impl<'a> Reader<'a> {
 
     fn name(&self, process: u32) -> String {
         let Process { host, index, .. } = self.processes[process as usize];
-        Place { host: self.names[host as usize], index }.to_string()
+        Location { host: self.names[host as usize], index }.to_string()
     }
 
     fn topology(self) -> Result<Topology, TopologyError> {

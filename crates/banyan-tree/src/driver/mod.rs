@@ -1,15 +1,15 @@
-//! The driver of a node: the [`Node`] decides, this does. Links, doors and the clock meet here.
+//! The driver of a node: the [`Node`] decides, this does. Links, listeners and the clock meet here.
 //!
 //! One driver, one thread at a time. Whoever waits for something calls [`turn`](Driver::turn) until it is there: the
 //! thread of an agent for ever, the front-end and members while their callers wait. Nothing is handed from thread to
 //! thread on the way of a message.
 
 mod alarm;
+mod closed_children;
 mod credentials;
 mod dialling;
 mod memory;
 mod note;
-mod parting;
 mod stopped;
 mod tree_link;
 
@@ -26,11 +26,11 @@ use banyan_link::{
 };
 
 use alarm::Alarm;
+use closed_children::{ClosedChildren, Fate};
 pub(crate) use credentials::{Credentials, silent_links};
 use dialling::{Dialling, Tunnel};
 use memory::Below;
 pub(crate) use note::{Above, Invited, Note, NoteError, secret_of};
-use parting::{Fate, Partings};
 use tree_link::{TreeLink, rank_of};
 
 use crate::format_book::{FormatBook, MOST_OF_MEMBER};
@@ -49,9 +49,9 @@ const LISTENS: Duration = Duration::from_secs(1);
 /// A member with one link sleeps in a read that ends after this time at the latest.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Tokens of doors, of the bell, of shared memory, of processes that may have ended and of the alarm; links have their own
+/// Tokens of listeners, of the bell, of shared memory, of processes that may have ended and of the alarm; links have their own
 /// numbers.
-const DOORS: u64 = 1 << 63;
+const LISTENERS: u64 = 1 << 63;
 const BELL: u64 = u64::MAX;
 const MEMORY: u64 = u64::MAX - 1;
 const PROCESS: u64 = u64::MAX - 2;
@@ -68,10 +68,10 @@ pub(crate) struct Driver {
     /// Whether someone may ring.
     has_bell: bool,
     ready: Vec<Ready>,
-    doors: Vec<Listener>,
+    listeners: Vec<Listener>,
     links: SortedMap<LinkId, Box<TreeLink>>,
     /// Children whose links have ended, and perhaps they, too.
-    partings: Partings,
+    closed_children: ClosedChildren,
     /// Members that were invited and speak another protocol, each once, and what is to be said of them.
     strangers: Vec<(NodeId, String)>,
     /// A link to the parent that is there before the node asks for one.
@@ -131,9 +131,9 @@ impl Driver {
             poller: Poller::new()?,
             has_bell: false,
             ready: Vec::new(),
-            doors: Vec::new(),
+            listeners: Vec::new(),
             links: SortedMap::new(),
-            partings: Partings::default(),
+            closed_children: ClosedChildren::default(),
             strangers: Vec::new(),
             inherited: None,
             below: None,
@@ -208,7 +208,7 @@ impl Driver {
         self.book.get(node)
     }
 
-    /// Opens a door for this host, unless all links are to be over TCP, and one for others, if there are any; returns where
+    /// Opens a listener for this host, unless all links are to be over TCP, and one for others, if there are any; returns where
     /// they are. The one for others is opened also where no other host knows an address of this one: tunnels lead there.
     pub(crate) fn listen(&mut self, is_one_host: bool, only_tcp: bool) -> io::Result<Vec<Address>> {
         let mut addresses = Vec::new();
@@ -216,21 +216,21 @@ impl Driver {
             let name = format!("banyan-{}-{}", self.credentials.network, self.node.id().0);
             let local = Listener::bind(&Address::Abstract(name), &self.credentials.links)?;
             addresses.push(local.address().clone());
-            self.add_door(local)?;
+            self.add_listener(local)?;
         }
         if !is_one_host || only_tcp {
-            let (door, beyond) = if is_one_host {
+            let (listener, beyond) = if is_one_host {
                 let loopback = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-                let door = Listener::bind(&Address::Tcp(loopback), &self.credentials.links)?;
-                (door, vec![IpAddr::V4(Ipv4Addr::LOCALHOST)])
+                let listener = Listener::bind(&Address::Tcp(loopback), &self.credentials.links)?;
+                (listener, vec![IpAddr::V4(Ipv4Addr::LOCALHOST)])
             } else {
                 (listen_at(0, &self.credentials.links)?, dialling::outside_addresses())
             };
-            if let Address::Tcp(bound) = door.address() {
+            if let Address::Tcp(bound) = listener.address() {
                 let port = bound.port();
                 addresses.extend(beyond.iter().map(|address| Address::Tcp(SocketAddr::new(*address, port))));
             }
-            self.add_door(door)?;
+            self.add_listener(listener)?;
         }
         self.book.set(self.node.id(), addresses.clone());
         Ok(addresses)
@@ -238,15 +238,15 @@ impl Driver {
 
     /// Where connections from other hosts come in.
     pub(crate) fn port(&self) -> Option<u16> {
-        self.doors.iter().find_map(|door| match door.address() {
+        self.listeners.iter().find_map(|listener| match listener.address() {
             Address::Tcp(address) => Some(address.port()),
             Address::Unix(_) | Address::Abstract(_) => None,
         })
     }
 
-    fn add_door(&mut self, door: Listener) -> io::Result<()> {
-        self.poller.register(&door, DOORS + self.doors.len() as u64, Interest::READ)?;
-        self.doors.push(door);
+    fn add_listener(&mut self, listener: Listener) -> io::Result<()> {
+        self.poller.register(&listener, LISTENERS + self.listeners.len() as u64, Interest::READ)?;
+        self.listeners.push(listener);
         Ok(())
     }
 
@@ -342,9 +342,9 @@ impl Driver {
             below.begin_turn(place);
         }
         self.read(link, now);
-        let is_parting = self.partings.remove(link);
+        let is_closed = self.closed_children.remove(link);
         let is_child = self.node.is_child(link);
-        if self.remove(link).is_some() || is_parting {
+        if self.remove(link).is_some() || is_closed {
             let now = self.time(now);
             self.node.ended(link, now);
         }
@@ -412,7 +412,7 @@ impl Driver {
     fn only_link(&self, timeout: Option<Duration>) -> Option<LinkId> {
         let is_long = timeout.is_none_or(|timeout| timeout >= PATIENCE);
         let shares = self.below.is_some() || self.above.is_some();
-        if !is_long || self.has_bell || shares || !self.doors.is_empty() || self.links.len() != 1 {
+        if !is_long || self.has_bell || shares || !self.listeners.is_empty() || self.links.len() != 1 {
             return None;
         }
         let (id, link) = self.links.iter().next()?;
@@ -440,10 +440,11 @@ impl Driver {
         self.flush(now);
         self.doze_watched();
         self.node_at = self.node.deadline().map(|at| self.begin + Duration::from_nanos(at.0));
-        let doors = self.doors.iter().filter_map(Listener::timeout).min();
-        let partings = self.partings.deadline();
+        let listeners = self.listeners.iter().filter_map(Listener::timeout).min();
+        let closed_children = self.closed_children.deadline();
         let memory = self.below.as_ref().and_then(Below::deadline);
-        let times = [deadline, self.node_at, doors, self.tick_at, self.look_at, self.hurry_at, partings, memory];
+        let times =
+            [deadline, self.node_at, listeners, self.tick_at, self.look_at, self.hurry_at, closed_children, memory];
         let next = times.into_iter().flatten().min()?;
         Some(next.saturating_duration_since(now))
     }
@@ -468,7 +469,7 @@ impl Driver {
         for Ready { token, readable, .. } in ready {
             match *token {
                 BELL | MEMORY | PROCESS | ALARM => {}
-                door @ DOORS.. => self.open_door((door - DOORS) as usize, now),
+                listener @ LISTENERS.. => self.accept_at((listener - LISTENERS) as usize, now),
                 link => {
                     let link = LinkId(link);
                     self.touch(link);
@@ -478,14 +479,14 @@ impl Driver {
                 }
             }
         }
-        for door in 0..self.doors.len() {
-            // Those at the door that say nothing have to go.
-            if self.doors[door].timeout().is_some_and(|at| at <= now) {
-                self.open_door(door, now);
+        for listener in 0..self.listeners.len() {
+            // Connections that say nothing have to go.
+            if self.listeners[listener].timeout().is_some_and(|at| at <= now) {
+                self.accept_at(listener, now);
             }
         }
         let is_told = ready.iter().any(|ready| ready.token == PROCESS);
-        if is_told || self.partings.deadline().is_some_and(|at| at <= now) {
+        if is_told || self.closed_children.deadline().is_some_and(|at| at <= now) {
             self.part(now);
         }
         self.tick(now);
@@ -500,13 +501,13 @@ impl Driver {
     }
 
     /// Lets in who has proved itself.
-    fn open_door(&mut self, door: usize, now: Instant) {
+    fn accept_at(&mut self, listener: usize, now: Instant) {
         let Some(all) = self.credentials.all.clone() else { return };
         let network = self.credentials.network;
-        let Some(door) = self.doors.get_mut(door) else { return };
-        let is_local = !matches!(door.address(), Address::Tcp(_));
+        let Some(listener) = self.listeners.get_mut(listener) else { return };
+        let is_local = !matches!(listener.address(), Address::Tcp(_));
         let mut find = |peer: &PeerId| (peer.session == network).then(|| secret_of(&all, NodeId(peer.index)));
-        for link in door.accept_ready(now, &mut find) {
+        for link in listener.accept_ready(now, &mut find) {
             // Without a descriptor in the poller nobody would hear it; it asks again elsewhere.
             let _ = self.add_link(TreeLink::new(link, is_local));
         }
@@ -618,7 +619,7 @@ impl Driver {
     fn lost(&mut self, id: LinkId, end: End, time: Time) {
         let Some(link) = self.remove(id) else { return };
         if let Some(peer) = link.link().peer_id() {
-            self.doors.iter_mut().for_each(|door| door.forget(&peer));
+            self.listeners.iter_mut().for_each(|listener| listener.forget(&peer));
         }
         if let (Some(other), Some((child, _))) = (link.protocol().other_protocol(), link.invited) {
             let remedy = other.remedy("the member's program", "the network's program");
@@ -631,7 +632,7 @@ impl Driver {
                 self.dial_next(id, dialling, time);
             }
             None if end == End::Closed && self.node.is_child(id) => {
-                let fate = self.partings.add(id, &link, &self.poller, PROCESS, Instant::now());
+                let fate = self.closed_children.add(id, &link, &self.poller, PROCESS, Instant::now());
                 fate.into_iter().for_each(|fate| self.tell_fate(id, fate, time));
             }
             None => self.node.closed(id, time),
@@ -640,7 +641,7 @@ impl Driver {
 
     /// Tells the node of children of whom it is known by now whether they have ended.
     fn part(&mut self, now: Instant) {
-        for (id, fate) in self.partings.settle(now) {
+        for (id, fate) in self.closed_children.settle(now) {
             let time = self.time(now);
             self.tell_fate(id, fate, time);
         }
@@ -736,7 +737,7 @@ impl Driver {
     }
 
     fn link_figures(&self) -> LinkFigures {
-        let refused = self.doors.iter().map(|door| door.refused().total()).sum();
+        let refused = self.listeners.iter().map(|listener| listener.refused().total()).sum();
         let mut figures = LinkFigures { refused, ..LinkFigures::default() };
         for link in self.links.values() {
             let (counters, shared) = (link.link().counters(), link.shared());

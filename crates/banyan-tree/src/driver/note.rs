@@ -109,7 +109,7 @@ impl Note {
         self.above.iter().map(|above| (above.node, above.addresses.clone().into()))
     }
 
-    /// Whether nodes dial each other over TCP alone: the front-end has no other door then.
+    /// Whether nodes dial each other over TCP alone: the front-end has no other listener then.
     pub(crate) fn only_tcp(&self) -> bool {
         let root = self.above.last();
         root.is_some_and(|root| root.addresses.iter().all(|address| matches!(address, Address::Tcp(_))))

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::parting;
+use super::closed_children;
 use super::tree_link::TreeLink;
 
 /// What `/proc` calls the state of a process that was stopped by a signal. One that a debugger holds has another: whoever
@@ -21,7 +21,7 @@ pub(super) fn run_time_if_stopped(link: &TreeLink) -> Option<u64> {
     if link.is_remote() {
         return None;
     }
-    let peer = || Some(parting::peer(link).ok()?.as_raw_nonzero().get().cast_unsigned());
+    let peer = || Some(closed_children::peer(link).ok()?.as_raw_nonzero().get().cast_unsigned());
     let process = link.started.or_else(peer)?;
     let (state, time) = state_and_run_time(&std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?)?;
     let is_stopped = state == STOPPED || state == WAITING && is_frozen(process);

@@ -14,7 +14,7 @@ use super::memory::{Above, Below};
 use crate::format_book::FormatBook;
 use crate::ids::NodeId;
 use crate::link_protocol::{Arrival, FrameMemory, LinkProtocol, Next, Way};
-use crate::message::{Message, Place};
+use crate::message::{Message, NodeInfo};
 use crate::node::LinkFigures;
 use crate::wire::{AddressBook, SHARED_MEMORY};
 
@@ -187,7 +187,7 @@ impl TreeLink {
 
     /// Whether the peer may say that it is this node, with this rank: it proved to be, or was invited as that. Ranks follow
     /// from nodes where it is known which is the first member.
-    pub(super) fn may_be(&self, place: &Place, first_member: Option<NodeId>) -> bool {
+    pub(super) fn may_be(&self, place: &NodeInfo, first_member: Option<NodeId>) -> bool {
         let proved = self.link.peer_id().map(|peer| NodeId(peer.index));
         let invited = self.invited.is_none_or(|(node, rank)| place.node == node && place.rank == Some(rank));
         let is_ranked = |node| first_member.is_none_or(|first| place.rank == rank_of(node, first));

@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 use banyan_link::{Bell, Deadline};
 
 use super::Network;
-use super::shared::Shared;
+use super::shared::SharedNetwork;
 use crate::error::TreeError;
 
 /// A thread that drives a network until this is dropped.
@@ -36,7 +36,7 @@ impl Network {
     }
 }
 
-fn drive(shared: &Shared, stop: &AtomicBool) {
+fn drive(shared: &SharedNetwork, stop: &AtomicBool) {
     // An error ends the thread: whoever waits next meets the same one, and is told.
     let _ = shared.wait(Deadline::NEVER, |_| stop.load(Ordering::Acquire).then_some(Ok(())));
 }

@@ -48,7 +48,7 @@ pub use background::Background;
 pub use options::NetworkOptions;
 use root::Root;
 pub use shape::Shape;
-use shared::{Core, Shared};
+use shared::{Core, SharedNetwork};
 pub use stream::{Stream, Wave};
 
 use crate::driver::{Above, Invited, Note};
@@ -56,7 +56,7 @@ use crate::error::TreeError;
 use crate::ids::{NodeId, StreamId};
 use crate::invitation::Invitation;
 use crate::layout;
-use crate::message::Place;
+use crate::message::NodeInfo;
 use crate::node::{Figures, NodeCounters, Report};
 use crate::stream_options::StreamOptions;
 
@@ -68,7 +68,7 @@ const SPARE_TIMES: usize = 2;
 
 /// A tree of processes and this program at its root. Dropping it ends everything that it started.
 pub struct Network {
-    shared: Arc<Shared>,
+    shared: Arc<SharedNetwork>,
     /// What everyone below is told.
     note: Note,
     /// Ended last.
@@ -144,7 +144,7 @@ impl Network {
         driver.share();
         let mut core = Core::new(driver, &session, start.attach_deadline);
         core.gather(&session, options.join_deadline)?;
-        Ok(Network { shared: Arc::new(Shared::new(core)?), note, session })
+        Ok(Network { shared: Arc::new(SharedNetwork::new(core)?), note, session })
     }
 
     /// The session behind it: exit states and output of members, signals.
@@ -180,7 +180,7 @@ impl Network {
         let mut note = self.note.for_member(Invited { node, rank, size, life: *life });
         // If its agent is there, that is the nearest.
         let agent = NodeId(self.session.agent_of(rank).unwrap_or_default());
-        let place = core.driver.node().places().into_iter().find(|place| place.node == agent);
+        let place = core.driver.node().nodes().into_iter().find(|place| place.node == agent);
         if let (Some(place), Some(addresses)) = (place, core.driver.addresses_of(agent)) {
             let addresses = addresses.to_vec();
             note.above.insert(0, Above { node: agent, level: place.level, addresses });
@@ -311,8 +311,8 @@ impl Network {
 
     /// The tree as it is now: every node below the front-end with its parent, by number. Agents have the numbers of
     /// [`Session::layout`], from 1 on; members have a rank.
-    pub fn places(&self) -> Vec<Place> {
-        let mut places: Vec<Place> = self.shared.core().driver.node().places();
+    pub fn nodes(&self) -> Vec<NodeInfo> {
+        let mut places: Vec<NodeInfo> = self.shared.core().driver.node().nodes();
         places.sort_by_key(|place| place.node);
         places
     }
@@ -327,7 +327,7 @@ impl Network {
         let answered = |core: &mut Core| {
             let node = core.driver.node();
             let answers = node.figures()?;
-            (answers.len() > node.places().len()).then(|| Ok(answers.clone()))
+            (answers.len() > node.nodes().len()).then(|| Ok(answers.clone()))
         };
         match self.shared.wait(limit.into(), answered) {
             Err(TreeError::TimedOut) => Ok(self.shared.core().driver.node().figures().cloned().unwrap_or_default()),

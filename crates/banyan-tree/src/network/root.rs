@@ -1,6 +1,6 @@
 //! The root of a network that comes up: a driver that lets agents in, and what those are told.
 //!
-//! Each attempt to launch has a root of its own, with another secret and other doors. Numbers of nodes begin anew with
+//! Each attempt to launch has a root of its own, with another secret and other listeners. Numbers of nodes begin anew with
 //! each, so those of one attempt mean nothing in the next.
 
 use std::sync::Arc;

@@ -22,7 +22,7 @@ use crate::record_reader::SharedReader;
 use crate::reports::Reports;
 
 /// What streams and their network have in common.
-pub(super) struct Shared {
+pub(super) struct SharedNetwork {
     core: Mutex<Core>,
     /// Whoever holds it waits for links.
     waiting: Mutex<Waiting>,
@@ -193,14 +193,14 @@ fn ended_early(session: &Session, missing: &RankSet) -> Option<TreeError> {
     Some(TreeError::EndedEarly { rank, host, state, words: session.last_words(rank).unwrap_or_default() })
 }
 
-impl Shared {
-    pub(super) fn new(mut core: Core) -> io::Result<Shared> {
+impl SharedNetwork {
+    pub(super) fn new(mut core: Core) -> io::Result<SharedNetwork> {
         core.driver.be_watched();
         let poller = core.driver.poller();
         let (descriptor, waiting) = (poller.try_clone()?, Waiting { poller: poller.try_clone()?, ready: Vec::new() });
         let reader = SharedReader::new(core.driver.formats().clone());
         let (core, waiting) = (Mutex::new(core), Mutex::new(waiting));
-        Ok(Shared { core, waiting, changed: Condvar::new(), descriptor, reader })
+        Ok(SharedNetwork { core, waiting, changed: Condvar::new(), descriptor, reader })
     }
 
     pub(super) fn core(&self) -> MutexGuard<'_, Core> {

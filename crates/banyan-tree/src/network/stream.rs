@@ -12,7 +12,7 @@ use banyan_ndr::{DynRecord, Format, Record};
 use bytes::Bytes;
 
 use super::come;
-use super::shared::{Core, Shared, Whole};
+use super::shared::{Core, SharedNetwork, Whole};
 use crate::error::{TreeError, unfiltered};
 use crate::ids::StreamId;
 use crate::node::{SendError, StreamCounters};
@@ -20,19 +20,19 @@ use crate::pending::{Pending, check_body, check_length};
 
 /// A stream: some members, and what happens to what they send on its way. Dropping it closes it.
 pub struct Stream {
-    shared: Arc<Shared>,
+    shared: Arc<SharedNetwork>,
     id: StreamId,
     members: Arc<RankSet>,
 }
 
 /// What has come of a stream: the records of its members, combined.
 pub struct Wave {
-    shared: Arc<Shared>,
+    shared: Arc<SharedNetwork>,
     whole: Whole,
 }
 
 impl Stream {
-    pub(super) fn new(shared: &Arc<Shared>, id: StreamId, members: &Arc<RankSet>) -> Stream {
+    pub(super) fn new(shared: &Arc<SharedNetwork>, id: StreamId, members: &Arc<RankSet>) -> Stream {
         Stream { shared: Arc::clone(shared), id, members: Arc::clone(members) }
     }
 
@@ -230,7 +230,7 @@ impl Stream {
 }
 
 impl Wave {
-    pub(super) fn new(shared: &Arc<Shared>, whole: Whole) -> Wave {
+    pub(super) fn new(shared: &Arc<SharedNetwork>, whole: Whole) -> Wave {
         Wave { shared: Arc::clone(shared), whole }
     }
 

@@ -9,13 +9,13 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use banyan_boot::RankSet;
 
 use crate::ids::{Epoch, LinkId, NodeId};
-use crate::message::{Candidate, Place};
+use crate::message::{Candidate, NodeInfo};
 
 #[derive(Debug)]
 pub(super) struct Below {
     /// Whose subtree this is.
     own: Candidate,
-    places: HashMap<NodeId, Place>,
+    places: HashMap<NodeId, NodeInfo>,
     children: HashMap<NodeId, BTreeSet<NodeId>>,
     /// Links of this node's own children.
     links: BTreeMap<NodeId, LinkId>,
@@ -38,7 +38,7 @@ impl Below {
 
     /// Takes a report; false if it is out of date, says nothing new, or cannot be: levels grow from parent to child, so
     /// that no report can make a ring.
-    pub(super) fn place(&mut self, place: Place) -> bool {
+    pub(super) fn place(&mut self, place: NodeInfo) -> bool {
         let known = self.places.get(&place.node);
         if known.is_some_and(|known| known.epoch > place.epoch || *known == place) {
             return false;
@@ -92,7 +92,7 @@ impl Below {
     }
 
     /// Where everyone below is, in no order.
-    pub(super) fn places(&self) -> impl Iterator<Item = &Place> {
+    pub(super) fn places(&self) -> impl Iterator<Item = &NodeInfo> {
         self.places.values()
     }
 
@@ -101,7 +101,7 @@ impl Below {
         self.children.get(&node).map_or(0, BTreeSet::len)
     }
 
-    pub(super) fn get(&self, node: NodeId) -> Option<Place> {
+    pub(super) fn get(&self, node: NodeId) -> Option<NodeInfo> {
         self.places.get(&node).copied()
     }
 
@@ -111,8 +111,8 @@ impl Below {
     }
 
     /// A node and all below it, each after its parent.
-    pub(super) fn subtree(&self, node: NodeId) -> Vec<Place> {
-        let mut found: Vec<Place> = self.places.get(&node).copied().into_iter().collect();
+    pub(super) fn subtree(&self, node: NodeId) -> Vec<NodeInfo> {
+        let mut found: Vec<NodeInfo> = self.places.get(&node).copied().into_iter().collect();
         let mut at = 0;
         while at < found.len() {
             let children = self.children.get(&found[at].node).into_iter().flatten();
@@ -123,7 +123,7 @@ impl Below {
     }
 
     /// All below this node's own children, each after its parent.
-    pub(super) fn everyone(&self) -> Vec<Place> {
+    pub(super) fn everyone(&self) -> Vec<NodeInfo> {
         self.links.keys().flat_map(|child| self.subtree(*child)).collect()
     }
 
@@ -167,7 +167,7 @@ impl Below {
         }
     }
 
-    fn leave_parent(&mut self, place: Place) {
+    fn leave_parent(&mut self, place: NodeInfo) {
         if let Some(children) = self.children.get_mut(&place.parent) {
             children.remove(&place.node);
             if children.is_empty() {

@@ -7,7 +7,7 @@ use banyan_boot::RankSet;
 use super::log::Log;
 use super::{Action, EARLY_STREAMS_OF_CHILD, Node};
 use crate::ids::{LinkId, NodeId, StreamId, Time};
-use crate::message::{Attach, Gone, Message, Place, Resume};
+use crate::message::{Attach, Gone, Message, NodeInfo, Resume};
 use crate::run::Run;
 
 impl Node {
@@ -55,7 +55,9 @@ impl Node {
             // Of others only their own way up speaks.
             Message::Counted { node, .. } if self.below.link_towards(node) != Some(link) => {}
             Message::Counted { question, node, figures } => self.counted(question, node, *figures),
-            Message::Uncombined { node, .. } | Message::Violated { node, .. } => self.trouble_of(link, node, message),
+            Message::Uncombined { node, .. } | Message::Violated { node, .. } => {
+                self.summary_of_problems(link, node, message)
+            }
             Message::FieldMissing { stream, field, members } => return self.field_missing(stream, &field, &members),
             _ => return Err("said what only a parent says".into()),
         }
@@ -171,8 +173,8 @@ impl Node {
         self.below.link(place.node, link);
         self.send(link, Message::Welcome(self.childrens_ancestry()));
         self.tell_successions(link, place);
-        let places: Vec<Place> =
-            std::iter::once(Place { parent: self.id, ..place }).chain(attach.below.iter().copied()).collect();
+        let places: Vec<NodeInfo> =
+            std::iter::once(NodeInfo { parent: self.id, ..place }).chain(attach.below.iter().copied()).collect();
         self.placed(link, places, attach.resumes, attach.is_new, now);
         // Only now that it is known where the child goes on may anything be dropped.
         if let Some(old) = old {
@@ -191,7 +193,7 @@ impl Node {
     }
 
     /// A node with all below it is below this node now, over this link.
-    fn placed(&mut self, link: LinkId, mut places: Vec<Place>, resumes: Vec<Resume>, is_new: bool, now: Time) {
+    fn placed(&mut self, link: LinkId, mut places: Vec<NodeInfo>, resumes: Vec<Resume>, is_new: bool, now: Time) {
         // Their parents hear that others have taken their places.
         places.retain(|place| self.successor_of(place).is_none());
         self.forget_outdated(&mut places);
@@ -217,7 +219,7 @@ impl Node {
         // Those who were thought to be below it and are elsewhere are not behind by this way.
         let mut resumes: Vec<Resume> =
             resumes.into_iter().filter(|resume| self.concerns(link, resume.stream)).collect();
-        let is_there = |place: &&Place| self.below.get(place.node) == Some(**place);
+        let is_there = |place: &&NodeInfo| self.below.get(place.node) == Some(**place);
         let members: RankSet = places.iter().filter(is_there).filter_map(|place| place.rank).collect();
         if is_new && first.rank.is_some() {
             self.begin_now(&mut resumes, &members);
@@ -241,7 +243,7 @@ impl Node {
 
     /// Leaves those out that have moved on since, and all below them: who is below a node that has moved is said by the list
     /// that it has brought to its new parent. One that was stopped for long may know of members that have died since.
-    fn forget_outdated(&self, places: &mut Vec<Place>) {
+    fn forget_outdated(&self, places: &mut Vec<NodeInfo>) {
         let mut outdated = HashSet::new();
         places.retain(|place| {
             let has_moved = self.below.epoch(place.node).is_some_and(|known| known > place.epoch);
@@ -274,7 +276,7 @@ impl Node {
         // First what it has sent goes on its way, then the news that there will be no more, and only then is anything
         // dropped that it, or someone below it, may ask for again.
         self.forget_upwards(link);
-        if let Some(Place { epoch, .. }) = place {
+        if let Some(NodeInfo { epoch, .. }) = place {
             self.gone(Gone { node, epoch, is_certain, resumes }, now);
         }
         self.forget_downwards(link);

@@ -14,7 +14,7 @@ use super::Node;
 use super::stream::Stream;
 use crate::ids::{StreamId, Wave};
 use crate::message::{Packet, Scatter};
-use crate::reduce::Place;
+use crate::reduce::FilterRole;
 use crate::run::{Bodies, Run};
 use crate::stream_options::Direction;
 use crate::transformation::TransformationError;
@@ -22,11 +22,11 @@ use crate::wire::LONGEST_MESSAGE;
 
 impl Node {
     /// Where in the tree this node is.
-    pub(super) fn filter_place(&self) -> Place {
+    pub(super) fn filter_place(&self) -> FilterRole {
         match (self.root.is_some(), self.rank.is_some()) {
-            (true, _) => Place::Root,
-            (false, true) => Place::Member,
-            (false, false) => Place::Inner,
+            (true, _) => FilterRole::Root,
+            (false, true) => FilterRole::Member,
+            (false, false) => FilterRole::Inner,
         }
     }
 
@@ -38,7 +38,7 @@ impl Node {
                 let has_failed_above = matches!(packet, Packet::Failed { .. });
                 let made = stream.descend(sequence, packet, place);
                 // The front-end and members have the error in place of the record.
-                if let (Packet::Failed { cause, .. }, Place::Inner, false) = (&made, place, has_failed_above) {
+                if let (Packet::Failed { cause, .. }, FilterRole::Inner, false) = (&made, place, has_failed_above) {
                     self.uncombined(id, Direction::Down, Wave(sequence), cause);
                 }
                 made
@@ -49,7 +49,7 @@ impl Node {
 }
 
 impl Stream {
-    fn descend(&mut self, sequence: u64, packet: Packet, place: Place) -> Packet {
+    fn descend(&mut self, sequence: u64, packet: Packet, place: FilterRole) -> Packet {
         match packet {
             Packet::Record { tag, format, body, is_partial } => {
                 let members = Arc::clone(&self.opening.members);
@@ -72,7 +72,7 @@ impl Stream {
         &mut self,
         sequence: u64,
         scatter: &Scatter,
-        place: Place,
+        place: FilterRole,
     ) -> Result<Scatter, TransformationError> {
         let Scatter { tag, members, bodies, is_partial } = scatter;
         let (mut bytes, mut ends, mut format) = (Vec::new(), Vec::new(), None);
@@ -100,7 +100,7 @@ impl Stream {
         members: Arc<RankSet>,
         bodies: Bodies,
         is_partial: bool,
-        place: Place,
+        place: FilterRole,
     ) -> Result<(FormatId, Bytes), TransformationError> {
         let Some(filter) = &mut self.down else { return Ok((bodies.format(), bodies.body(0))) };
         let stream = self.opening.stream;

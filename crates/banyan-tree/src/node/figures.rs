@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use super::records::RecordCounters;
 use super::{Action, Node};
 use crate::ids::{LinkId, NodeId};
-use crate::message::{Message, Place};
+use crate::message::{Message, NodeInfo};
 
 /// What a node has done since it was made, and what it holds at this moment.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -51,7 +51,7 @@ pub struct LinkFigures {
     pub credit_stalls: u64,
     /// Frames that wait for it now.
     pub queued: u64,
-    /// Those who came to its doors and were not let in: port scans, other programs, strangers without the secret.
+    /// Connections to its listeners that were refused: port scans, other programs, strangers without the secret.
     pub refused: u64,
 }
 
@@ -150,8 +150,8 @@ impl Node {
 
     /// Where everyone is who is below this node now, in no order; at the front-end without those who are adrift or were
     /// given up.
-    pub fn places(&self) -> Vec<Place> {
-        let is_there = |place: &&Place| {
+    pub fn nodes(&self) -> Vec<NodeInfo> {
+        let is_there = |place: &&NodeInfo| {
             let misses = |node| self.root.as_ref().is_some_and(|root| root.misses(node));
             self.below.link_towards(place.node).is_some() && !self.below.chain(place.node).any(misses)
         };

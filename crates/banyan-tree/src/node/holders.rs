@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use super::{Node, Report};
 use crate::ids::{Level, NodeId, StreamId};
-use crate::message::{Opening, Place};
+use crate::message::{NodeInfo, Opening};
 use crate::reduce::{self, Recovery};
 use crate::stream_options::Direction;
 
@@ -21,11 +21,11 @@ impl Node {
     }
 
     /// At the front-end: these nodes are there now, so those above them may come to hold something.
-    pub(super) fn note_holders(&mut self, places: &[Place]) {
+    pub(super) fn note_holders(&mut self, places: &[NodeInfo]) {
         let Node { streams, below, .. } = self;
         for stream in streams.values_mut() {
             let Some(holders) = &mut stream.holders else { continue };
-            let is_member = |place: &&Place| place.rank.is_some_and(|rank| stream.opening.members.contains(rank));
+            let is_member = |place: &&NodeInfo| place.rank.is_some_and(|rank| stream.opening.members.contains(rank));
             for place in places.iter().filter(is_member) {
                 holders.extend(below.chain(place.node).skip(1));
             }
@@ -34,7 +34,7 @@ impl Node {
 
     /// At the front-end: an agent has ended, or was given up. Says what went with it.
     pub(super) fn tell_lost_state(&mut self, node: NodeId) {
-        let Some(Place { level, .. }) = self.below.get(node) else { return };
+        let Some(NodeInfo { level, .. }) = self.below.get(node) else { return };
         let held = |stream: &mut super::Stream| stream.holders.as_mut().is_some_and(|holders| holders.remove(&node));
         let streams: Vec<StreamId> =
             self.streams.iter_mut().filter_map(|(id, stream)| held(stream).then_some(*id)).collect();
@@ -49,8 +49,8 @@ impl Node {
         let Some(stream) = self.streams.get(&stream) else { return Vec::new() };
         let options = &stream.opening.options;
         let of_agent = [
-            (Direction::Up, options.upward(reduce::Place::Inner, level)),
-            (Direction::Down, options.downward(reduce::Place::Inner, level)),
+            (Direction::Up, options.upward(reduce::FilterRole::Inner, level)),
+            (Direction::Down, options.downward(reduce::FilterRole::Inner, level)),
         ];
         let chosen = of_agent.into_iter().filter_map(|(direction, text)| Some((direction, text?)));
         chosen.filter(|(_, text)| self.loses(text)).map(|(direction, text)| (direction, text.to_owned())).collect()

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use banyan_boot::RankSet;
 
-use super::troubles::short;
+use super::failures::short;
 use super::{Node, Report};
 use crate::ids::StreamId;
 use crate::message::Message;

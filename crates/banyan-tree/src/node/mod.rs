@@ -21,6 +21,7 @@
 //! ([`succession`]).
 
 mod ascent;
+mod asking_received;
 mod below;
 mod catalogue;
 mod chance;
@@ -29,6 +30,7 @@ mod closed;
 mod counters;
 mod descent;
 mod end;
+mod failures;
 mod figures;
 mod gathering;
 mod holders;
@@ -39,7 +41,6 @@ mod missing_fields;
 mod packets;
 mod parent;
 mod patience;
-mod pressed;
 mod records;
 mod reliable;
 mod report;
@@ -49,7 +50,6 @@ mod scatter;
 mod stopped;
 mod stream;
 mod succession;
-mod troubles;
 mod unanswered;
 mod waves;
 mod witness;
@@ -61,10 +61,10 @@ use std::time::Duration;
 use ascent::{Ascent, State};
 use below::Below;
 use closed::Closed;
+use failures::ToldFailures;
 use log::Log;
 use root::Root;
 use stream::Stream;
-use troubles::Troubles;
 use unanswered::Watch;
 use witness::Witnesses;
 
@@ -207,7 +207,7 @@ pub struct Node {
     halted: SortedMap<LinkId, (u64, Time)>,
     /// What members right below were answered that may still wait for them.
     answers: SortedMap<LinkId, u64>,
-    troubles: Troubles,
+    failures: ToldFailures,
     /// At a member: streams that were closed.
     closed: Closed,
     witnesses: Witnesses,
@@ -303,7 +303,7 @@ impl Node {
             stopped,
             halted: SortedMap::new(),
             answers: SortedMap::new(),
-            troubles: Troubles::default(),
+            failures: ToldFailures::default(),
             closed: Closed::default(),
             witnesses: Witnesses::default(),
             links: 0,

@@ -17,7 +17,7 @@ use super::stream::{Caution, Stream};
 use super::{EARLY_STREAMS, EARLY_STREAMS_OF_CHILD, Early, Node, Report};
 use crate::ids::{LinkId, NodeId, StreamId, Wave};
 use crate::message::{Message, Opening, Packet, Resume};
-use crate::reduce::Place;
+use crate::reduce::FilterRole;
 use crate::sorted::SortedMap;
 use crate::stream_options::{Direction, StreamOptions};
 use crate::synchronisation::Synchronisation;
@@ -112,7 +112,7 @@ impl Node {
             || (known.log.bytes() >= unreported && known.log.bytes() + packet.size() > bytes);
         if is_full {
             known.traffic.stalls += 1;
-            self.press_beyond(stream, unreported);
+            self.ask_received_beyond(stream, unreported);
             return Err(SendError::Full);
         }
         let sequence = known.log.next();
@@ -124,7 +124,7 @@ impl Node {
         let Some(log) = self.log_mut(stream) else { return Err(SendError::NoStream(stream)) };
         log.append(packet);
         self.pump_down(stream);
-        self.press_beyond(stream, self.options.ahead_bytes / 2);
+        self.ask_received_beyond(stream, self.options.ahead_bytes / 2);
         Ok(())
     }
 
@@ -301,7 +301,7 @@ impl Node {
         stream.down = opening.options.downward(place, level).map(|text| self.make_filter(id, Direction::Down, text));
         stream.caution = if self.epoch.life() > 0 { Caution::Unknown } else { Caution::None };
         stream.is_older = self.rank.is_some() && !self.is_greeted;
-        stream.filters_own = place == Place::Member && opening.options.filters_at_members();
+        stream.filters_own = place == FilterRole::Member && opening.options.filters_at_members();
         stream.sifts = upward.is_some();
         match opening.options.synchronisation {
             Synchronisation::Timeout(time) => stream.patience = Some(Patience::at(self.ascent.level(), time)),
@@ -450,7 +450,7 @@ impl Node {
                 log.lower_received(link, resume.received);
             }
             self.pump_down(id);
-            self.press_child(link, id);
+            self.ask_received_of_child(link, id);
         }
     }
 
@@ -573,7 +573,7 @@ impl Node {
         let taken = self.received(stream);
         let is_due = taken > stream.reported
             && (!is_member
-                || (stream.reported < stream.pressed && stream.pressed <= taken)
+                || (stream.reported < stream.received_asked && stream.received_asked <= taken)
                 || taken - stream.reported >= self.options.ahead_packets as u64 / 8
                 || stream.unreported_bytes >= self.options.ahead_bytes / 8);
         let Some(stream) = self.streams.get_mut(&id) else { return };

@@ -6,7 +6,7 @@ use super::ascent::State;
 use super::records::Records;
 use super::{Action, NAMED, Node};
 use crate::ids::{Epoch, LinkId, NodeId, StreamId, Time};
-use crate::message::{Ancestor, Ancestry, Attach, Candidate, Message, Place, Resume};
+use crate::message::{Ancestor, Ancestry, Attach, Candidate, Message, NodeInfo, Resume};
 
 impl Node {
     /// Lets those go that have had their time, and dials the next candidate if it is time.
@@ -42,8 +42,8 @@ impl Node {
         self.send(link, Message::Attach(attach));
     }
 
-    fn place(&self, parent: NodeId) -> Place {
-        Place { node: self.id, parent, epoch: self.epoch, level: self.ascent.level(), rank: self.rank }
+    fn place(&self, parent: NodeId) -> NodeInfo {
+        NodeInfo { node: self.id, parent, epoch: self.epoch, level: self.ascent.level(), rank: self.rank }
     }
 
     /// How far this node and all below it are.
@@ -96,7 +96,7 @@ impl Node {
             Message::Succeeded(succession) => self.succeeded(&succession, now),
             Message::Skipped { stream, until } => self.skipped(stream, until),
             Message::Begin { stream, next } => self.begin(stream, next),
-            Message::Hurry(stream) => self.press(stream),
+            Message::Hurry(stream) => self.ask_received(stream),
             Message::Again(stream) => self.resume_upwards(stream),
             Message::Overdue { stream, wave, members } => self.overdue(stream, wave, &members, now),
             Message::Examine { stream, wave } => self.examine(stream, wave),
@@ -170,7 +170,7 @@ impl Node {
     /// Some of the children that could be parents, those with the fewest children first.
     pub(super) fn least_busy_children(&self) -> Vec<Candidate> {
         let places = self.below.links().filter_map(|(node, _)| self.below.get(node));
-        let mut agents: Vec<Place> = places.filter(|place| place.rank.is_none()).collect();
+        let mut agents: Vec<NodeInfo> = places.filter(|place| place.rank.is_none()).collect();
         agents.sort_by_key(|place| self.below.degree_of(place.node));
         agents.iter().take(NAMED).map(|place| Candidate { node: place.node, level: place.level }).collect()
     }

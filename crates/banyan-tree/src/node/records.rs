@@ -21,7 +21,7 @@ use super::waves::Delivery;
 use super::{Action, Node};
 use crate::ids::{LinkId, NodeId, StreamId, Wave};
 use crate::message::Message;
-use crate::reduce::Place;
+use crate::reduce::FilterRole;
 use crate::run::Run;
 use crate::sorted::SortedMap;
 use crate::stream_options::Direction;
@@ -220,7 +220,7 @@ fn cost(run: &Run) -> usize {
 
 impl Stream {
     /// On a stream without waves: what this node's filter makes of records, if it has one. What it failed in goes on as it is.
-    fn sift(&mut self, run: Run, place: Place) -> Vec<Sifted> {
+    fn sift(&mut self, run: Run, place: FilterRole) -> Vec<Sifted> {
         // Nothing is made of nothing.
         if !self.sifts || run.bodies.are_absent() {
             return vec![Sifted { run, error: None }];

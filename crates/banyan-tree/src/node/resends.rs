@@ -34,7 +34,7 @@ impl Node {
 
     fn answer_resend(&mut self, link: LinkId, id: StreamId) {
         self.pump_down(id);
-        self.press_child(link, id);
+        self.ask_received_of_child(link, id);
         self.actions.push_back(Action::Drain(link));
     }
 

@@ -9,7 +9,7 @@ use super::figures::Inquiry;
 use super::ledger::Ledger;
 use super::{Node, Report};
 use crate::ids::{Level, NodeId, StreamId, Time};
-use crate::message::{Gone, Opening, Place, Resume};
+use crate::message::{Gone, NodeInfo, Opening, Resume};
 
 #[derive(Debug, Default)]
 pub(super) struct Root {
@@ -117,17 +117,17 @@ impl Node {
     }
 
     /// These nodes have a parent, and those below them are there as well.
-    pub(super) fn welcome_back(&mut self, places: &[Place], is_move: bool) {
+    pub(super) fn welcome_back(&mut self, places: &[NodeInfo], is_move: bool) {
         let Some(first) = places.first() else { return };
         let Some(root) = &mut self.root else { return };
         // Those that have moved on since are not.
-        let there: Vec<&Place> = places.iter().filter(|place| self.below.get(place.node) == Some(**place)).collect();
+        let there: Vec<&NodeInfo> = places.iter().filter(|place| self.below.get(place.node) == Some(**place)).collect();
         for place in &there {
             root.has_settled |= root.adrift.remove(&place.node).is_some();
             root.given_up.remove(&place.node);
         }
         let members: RankSet = there.iter().filter_map(|place| place.rank).collect();
-        let there: Vec<Place> = there.into_iter().copied().collect();
+        let there: Vec<NodeInfo> = there.into_iter().copied().collect();
         let joined = members.difference(&root.present);
         if !joined.is_empty() {
             root.present = root.present.union(&joined);
@@ -144,8 +144,8 @@ impl Node {
     }
 
     /// Agents among these that are new, or were lost.
-    fn note_agents(&mut self, there: &[Place]) {
-        let is_agent = |place: &&Place| place.rank.is_none() && place.level != Level::LOWEST;
+    fn note_agents(&mut self, there: &[NodeInfo]) {
+        let is_agent = |place: &&NodeInfo| place.rank.is_none() && place.level != Level::LOWEST;
         for agent in there.iter().filter(is_agent) {
             if self.root.as_mut().is_some_and(|root| root.agents.insert(agent.node)) {
                 self.report(Report::AgentJoined(agent.node));

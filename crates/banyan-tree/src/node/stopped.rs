@@ -20,7 +20,7 @@ impl Node {
         let control = options.is_far_behind(&self.control).then(|| (StreamId::CONTROL, Wave(self.control.start())));
         let others = self.streams.iter().filter_map(|(id, stream)| {
             // What was asked for may be little here and much at the front-end.
-            let is_behind = || options.is_far_behind(&stream.log) || stream.pressed > stream.log.start();
+            let is_behind = || options.is_far_behind(&stream.log) || stream.received_asked > stream.log.start();
             let behind = || is_behind().then(|| Wave(stream.log.start()));
             Some((*id, stream.stands_still_at().or_else(behind)?))
         });

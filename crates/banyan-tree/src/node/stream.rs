@@ -59,7 +59,7 @@ pub(super) struct Stream {
     /// At a member: bytes of what it has taken from there on.
     pub(super) unreported_bytes: usize,
     /// Packets before this one are to be reported as soon as all of them are taken.
-    pub(super) pressed: u64,
+    pub(super) received_asked: u64,
 
     /// What comes up from the children.
     pub(super) gathering: Gathering,
@@ -119,7 +119,7 @@ impl Stream {
             consumed: 0,
             reported: 0,
             unreported_bytes: 0,
-            pressed: 0,
+            received_asked: 0,
             gathering: Gathering::default(),
             kept: Kept::default(),
             sent: Wave(0),

@@ -13,11 +13,11 @@ use banyan_boot::RankSet;
 
 use super::{Action, Node, Report};
 use crate::ids::{LinkId, StreamId, Time, Wave};
-use crate::message::{Message, Place, Succession};
+use crate::message::{Message, NodeInfo, Succession};
 
 impl Node {
     /// The process that has taken the place of this one, if any has.
-    pub(super) fn successor_of(&self, place: &Place) -> Option<&Arc<Succession>> {
+    pub(super) fn successor_of(&self, place: &NodeInfo) -> Option<&Arc<Succession>> {
         self.successions.get(&place.node).filter(|succession| succession.life > place.epoch.life())
     }
 
@@ -32,7 +32,7 @@ impl Node {
     }
 
     /// At the front-end: these nodes are there. Some may be members that other processes were before.
-    pub(super) fn note_successors(&mut self, places: &[Place], now: Time) {
+    pub(super) fn note_successors(&mut self, places: &[NodeInfo], now: Time) {
         if self.root.is_none() {
             return;
         }
@@ -72,7 +72,7 @@ impl Node {
         if member == self.id && life > self.life() {
             self.report(Report::Succeeded);
         }
-        let children: Vec<(Place, LinkId)> =
+        let children: Vec<(NodeInfo, LinkId)> =
             self.below.links().filter_map(|(node, link)| Some((self.below.get(node)?, link))).collect();
         for (child, link) in children {
             // A successor whose place is known already may be elsewhere below: then this link is of the one before it.
@@ -85,13 +85,13 @@ impl Node {
     }
 
     /// Tells a child that has just come of all successions.
-    pub(super) fn tell_successions(&mut self, link: LinkId, child: Place) {
+    pub(super) fn tell_successions(&mut self, link: LinkId, child: NodeInfo) {
         let successions: Vec<Arc<Succession>> = self.successions.values().cloned().collect();
         successions.iter().for_each(|succession| self.tell_succession(link, child, succession));
     }
 
     /// A member has nobody below, and is told of its own alone.
-    fn tell_succession(&mut self, link: LinkId, child: Place, succession: &Arc<Succession>) {
+    fn tell_succession(&mut self, link: LinkId, child: NodeInfo, succession: &Arc<Succession>) {
         if child.rank.is_none() || child.node == succession.member {
             self.send(link, Message::Succeeded(Arc::clone(succession)));
         }

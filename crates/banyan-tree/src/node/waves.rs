@@ -13,7 +13,7 @@ use super::stream::{Caution, Stream};
 use super::{Node, Report};
 use crate::ids::{LinkId, NodeId, StreamId, Time, Wave};
 use crate::message::Message;
-use crate::reduce::Place;
+use crate::reduce::FilterRole;
 use crate::run::{Bodies, Run};
 use crate::stream_options::Direction;
 use crate::transformation::{Transformation, TransformationError};
@@ -554,7 +554,7 @@ impl Stream {
     /// At the front-end: waves that are whole, and their bytes.
     fn deliver(&mut self) -> Option<(Delivery, usize)> {
         let Whole { parts, members, missing } = self.ledger.as_mut()?.take()?;
-        let bodies = self.combine(&parts, Place::Root);
+        let bodies = self.combine(&parts, FilterRole::Root);
         let first = parts.first()?.first;
         let count = bodies.as_ref().map_or(1, Bodies::len);
         let rest = since(&parts, first.after(count));
@@ -567,7 +567,7 @@ impl Stream {
     }
 
     /// Combines the contributions of those who contribute something.
-    fn combine(&mut self, parts: &[Run], place: Place) -> Result<Bodies, TransformationError> {
+    fn combine(&mut self, parts: &[Run], place: FilterRole) -> Result<Bodies, TransformationError> {
         let combined = if parts.iter().any(|part| part.bodies.are_absent()) {
             let present: Vec<Run> = parts.iter().filter(|part| !part.bodies.are_absent()).cloned().collect();
             match (parts, &present[..]) {
@@ -619,11 +619,11 @@ fn since(parts: &[Run], first: Wave) -> Vec<Run> {
 pub(super) struct Uncombinable(pub(super) TransformationError);
 
 impl Transformation for Uncombinable {
-    fn combine(&mut self, _: &[Run], _: Place) -> Result<Bodies, TransformationError> {
+    fn combine(&mut self, _: &[Run], _: FilterRole) -> Result<Bodies, TransformationError> {
         Err(self.0.clone())
     }
 
-    fn sift(&mut self, _: &Run, _: Place) -> Result<Run, TransformationError> {
+    fn sift(&mut self, _: &Run, _: FilterRole) -> Result<Run, TransformationError> {
         Err(self.0.clone())
     }
 }

@@ -18,7 +18,7 @@ use crate::driver::silent_links;
 use crate::ids::{Level, LinkId, NodeId, StreamId, Time};
 use crate::message::{Ancestor, Ancestry, Candidate};
 use crate::node::{Action, LinkFigures, Node, NodeOptions};
-use crate::reduce::Place;
+use crate::reduce::FilterRole;
 use crate::run::{Bodies, Run};
 use crate::stream_options::StreamOptions;
 use crate::transformation::{Transformation, TransformationError, Transformations};
@@ -34,7 +34,7 @@ impl Transformations for FirstOf {
 }
 
 impl Transformation for FirstOf {
-    fn combine(&mut self, parts: &[Run], _: Place) -> Result<Bodies, TransformationError> {
+    fn combine(&mut self, parts: &[Run], _: FilterRole) -> Result<Bodies, TransformationError> {
         parts.first().map(|part| part.bodies.clone()).ok_or_else(|| TransformationError("there is nothing".into()))
     }
 }

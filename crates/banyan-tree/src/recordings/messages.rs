@@ -13,7 +13,7 @@ use super::{Said, file, recorded};
 use crate::driver::{Above, Invited, Note};
 use crate::ids::{Epoch, Level, NodeId, StreamId, Wave};
 use crate::message::{
-    Ancestor, Ancestry, Attach, Candidate, Gone, Message, Opening, Packet, Place, Resume, Scatter, Succession,
+    Ancestor, Ancestry, Attach, Candidate, Gone, Message, NodeInfo, Opening, Packet, Resume, Scatter, Succession,
 };
 use crate::node::{Figures, NodeOptions};
 use crate::run::{Bodies, Run};
@@ -27,8 +27,8 @@ fn set(ranks: impl IntoIterator<Item = u32>) -> Arc<RankSet> {
     Arc::new(ranks.into_iter().collect())
 }
 
-fn place(node: u32, rank: Option<u32>) -> Place {
-    Place { node: NodeId(node), parent: NodeId(2), epoch: Epoch(5), level: Level(6), rank }
+fn place(node: u32, rank: Option<u32>) -> NodeInfo {
+    NodeInfo { node: NodeId(node), parent: NodeId(2), epoch: Epoch(5), level: Level(6), rank }
 }
 
 fn candidate(node: u32) -> Candidate {

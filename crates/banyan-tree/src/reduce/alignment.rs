@@ -9,7 +9,7 @@ use banyan_ndr::{Buffer, Format, FormatId, RecordView};
 use super::input::{Resolved, Unresolved};
 use super::specification::Path;
 use super::value::{Datum, Kind};
-use super::{Fault, Filter, FilterError, Output, Part, Place, SpecificationError};
+use super::{Fault, Filter, FilterError, FilterRole, Output, Part, SpecificationError};
 use crate::ids::Wave;
 use crate::synchronisation::Interval;
 
@@ -187,7 +187,7 @@ impl Alignment {
             .map(|Waiting { format, body, is_partial }| Part { members, format, body, is_partial: *is_partial })
             .collect();
         self.output.clear();
-        self.filter.wave(&parts, Place::Member, &mut self.output)?;
+        self.filter.wave(&parts, FilterRole::Member, &mut self.output)?;
         let count = self.output.records().len();
         let made = self.output.take().next().filter(|_| count == 1);
         let (format, body) = made.ok_or_else(|| FilterError::Custom(not_one(count)))?;

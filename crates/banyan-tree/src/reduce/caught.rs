@@ -9,7 +9,7 @@ use std::sync::Arc;
 use banyan_ndr::Format;
 
 use super::registry::Maker;
-use super::{Filter, FilterError, Output, Part, PartRun, Place, Recovery};
+use super::{Filter, FilterError, FilterRole, Output, Part, PartRun, Recovery};
 use crate::run::Bodies;
 
 /// See the module.
@@ -59,14 +59,14 @@ impl Caught {
 }
 
 impl Filter for Caught {
-    fn wave(&mut self, parts: &[Part<'_>], place: Place, out: &mut Output) -> Result<(), FilterError> {
+    fn wave(&mut self, parts: &[Part<'_>], place: FilterRole, out: &mut Output) -> Result<(), FilterError> {
         match self.untold.take() {
             Some(untold) => Err(untold),
             None => self.work(|filter| filter.wave(parts, place, out))?,
         }
     }
 
-    fn waves(&mut self, parts: &[PartRun<'_>], place: Place) -> Option<(Format, Bodies)> {
+    fn waves(&mut self, parts: &[PartRun<'_>], place: FilterRole) -> Option<(Format, Bodies)> {
         self.work(|filter| filter.waves(parts, place)).unwrap_or_else(|error| {
             self.untold = Some(error);
             None

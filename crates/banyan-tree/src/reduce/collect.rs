@@ -11,7 +11,7 @@ use banyan_ndr::{
 };
 
 use super::body::{Reader, Writer};
-use super::{Fault, Filter, FilterError, Output, Part, Place, Recovery, ReduceError};
+use super::{Fault, Filter, FilterError, FilterRole, Output, Part, Recovery, ReduceError};
 
 /// The name of the filter.
 pub const COLLECT: &str = "collect";
@@ -96,7 +96,7 @@ pub(super) struct Collect {
 }
 
 impl Filter for Collect {
-    fn wave(&mut self, parts: &[Part<'_>], _: Place, out: &mut Output) -> Result<(), FilterError> {
+    fn wave(&mut self, parts: &[Part<'_>], _: FilterRole, out: &mut Output) -> Result<(), FilterError> {
         let refused = |part: &Part<'_>, fault| ReduceError::Part { members: part.members.clone(), fault };
         self.converted.resize_with(parts.len(), Buffer::new);
         let mut entries = Entries::default();

@@ -32,7 +32,7 @@ pub(super) enum Way {
     /// A member's record.
     Record {
         /// By function.
-        steps: Vec<Step>,
+        steps: Vec<Evaluation>,
         /// By key; none of one that the records lack.
         keys: Vec<Option<Access>>,
         /// All functions at once, if they are such.
@@ -49,7 +49,7 @@ pub(super) enum Way {
 
 /// What is done with a record for one function.
 #[derive(Debug)]
-pub(super) enum Step {
+pub(super) enum Evaluation {
     /// One number in a fixed place, into a scalar cell.
     Fast(Fast),
     /// The record itself is counted.
@@ -70,14 +70,14 @@ impl Input {
             let as_number = column::takes_numbers(function);
             let resolved = function.path().map(|path| Resolved::new(format, path, as_number));
             let (column, step) = match resolved {
-                None => (Column::of(function, Kind::Float, false), Step::Count),
+                None => (Column::of(function, Kind::Float, false), Evaluation::Count),
                 Some(Ok(Resolved { access, kind, many })) => {
                     let column = Column::of(function, kind, many);
                     let fast = Fast::new(function, column, &access, format);
-                    (column, fast.map_or_else(|| Step::General(access.into()), Step::Fast))
+                    (column, fast.map_or_else(|| Evaluation::General(access.into()), Evaluation::Fast))
                 }
                 Some(Err(Unresolved::Missing(reason))) if !specification.is_strict() => {
-                    (Column::missing(function), Step::Missing(reason.into()))
+                    (Column::missing(function), Evaluation::Missing(reason.into()))
                 }
                 Some(Err(unresolved)) => return Err(refused(&aggregate.name, unresolved.reason())),
             };

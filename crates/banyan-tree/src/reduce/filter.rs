@@ -18,7 +18,7 @@ use crate::run::{Bodies, Run};
 ///
 /// ```
 /// use banyan_ndr::Record;
-/// use banyan_tree::reduce::{Filter, FilterError, Output, Part, Place, Recovery};
+/// use banyan_tree::reduce::{Filter, FilterError, Output, Part, FilterRole, Recovery};
 ///
 /// /// What members send.
 /// #[derive(Record)]
@@ -31,7 +31,7 @@ use crate::run::{Bodies, Run};
 /// struct Ranges;
 ///
 /// impl Filter for Ranges {
-///     fn wave(&mut self, parts: &[Part<'_>], _: Place, out: &mut Output) -> Result<(), FilterError> {
+///     fn wave(&mut self, parts: &[Part<'_>], _: FilterRole, out: &mut Output) -> Result<(), FilterError> {
 ///         let mut all = Range { low: f64::INFINITY, high: f64::NEG_INFINITY };
 ///         for part in parts {
 ///             let range = if part.is_partial {
@@ -54,11 +54,11 @@ pub trait Filter: Send {
     /// Makes records of the parts of one wave, one part for each child that contributed, in the order of their lowest
     /// ranks. After an error the records are discarded, and the filter must be ready for the next wave. A panic is an error,
     /// after which the next wave gets a new filter.
-    fn wave(&mut self, parts: &[Part<'_>], place: Place, out: &mut Output) -> Result<(), FilterError>;
+    fn wave(&mut self, parts: &[Part<'_>], place: FilterRole, out: &mut Output) -> Result<(), FilterError>;
 
     /// Makes the records of many waves at once, for filters that are quicker so: their format, and one body a wave, of
     /// all waves. `None` where it has not taken any, and gets them one by one.
-    fn waves(&mut self, parts: &[PartRun<'_>], place: Place) -> Option<(Format, Bodies)> {
+    fn waves(&mut self, parts: &[PartRun<'_>], place: FilterRole) -> Option<(Format, Bodies)> {
         let _ = (parts, place);
         None
     }
@@ -109,7 +109,7 @@ impl<'a> PartRun<'a> {
 
 /// Where in the tree a filter works.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum FilterRole {
     /// At a member of a stream of intervals: the parts are its own records of one interval, in the order in which it sent
     /// them, with what was made of earlier ones first; what is made of them is a part of a wave at its parent.
     Member,
@@ -272,10 +272,10 @@ impl Reduction {
     /// Makes a record of the parts of a wave, one after the other. Not in line: few waves need it, and the others would
     /// have to save registers for it.
     #[inline(never)]
-    fn wave_by_parts(&mut self, parts: &[Part<'_>], place: Place, out: &mut Output) -> Result<(), FilterError> {
+    fn wave_by_parts(&mut self, parts: &[Part<'_>], place: FilterRole, out: &mut Output) -> Result<(), FilterError> {
         let mut taken = match place {
-            Place::Member => self.add_own(parts),
-            Place::Inner | Place::Root => self.add_all(parts),
+            FilterRole::Member => self.add_own(parts),
+            FilterRole::Inner | FilterRole::Root => self.add_all(parts),
         };
         if let Err(ReduceError::Order { .. }) = taken {
             // Rarely: a node keeps its children in order.
@@ -288,7 +288,7 @@ impl Reduction {
             self.clear();
             return Err(error.into());
         }
-        if let (Place::Root, Some(fault)) = (place, self.missing()) {
+        if let (FilterRole::Root, Some(fault)) = (place, self.missing()) {
             self.clear();
             let members = parts.iter().fold(RankSet::new(), |all, part| all.union(part.members));
             return Err(ReduceError::Part { members, fault }.into());
@@ -296,8 +296,8 @@ impl Reduction {
         // The format is known only when the body has been written.
         let mut body = out.spare();
         let format = match place {
-            Place::Member | Place::Inner => self.partial(&mut body),
-            Place::Root => self.result(&mut body),
+            FilterRole::Member | FilterRole::Inner => self.partial(&mut body),
+            FilterRole::Root => self.result(&mut body),
         };
         if let Some(format) = format {
             out.add_written(format, body);
@@ -308,12 +308,12 @@ impl Reduction {
 
 /// The order of the parts does not matter: they are taken in the order of their lowest ranks.
 impl Filter for Reduction {
-    fn wave(&mut self, parts: &[Part<'_>], place: Place, out: &mut Output) -> Result<(), FilterError> {
+    fn wave(&mut self, parts: &[Part<'_>], place: FilterRole, out: &mut Output) -> Result<(), FilterError> {
         let what = match place {
-            Place::Inner => What::Partial,
-            Place::Root => What::Result,
+            FilterRole::Inner => What::Partial,
+            FilterRole::Root => What::Result,
             // Its parts are all of one rank.
-            Place::Member => return self.wave_by_parts(parts, place, out),
+            FilterRole::Member => return self.wave_by_parts(parts, place, out),
         };
         match self.whole(parts) {
             Some(whole) => {
@@ -324,7 +324,7 @@ impl Filter for Reduction {
         }
     }
 
-    fn waves(&mut self, parts: &[PartRun<'_>], place: Place) -> Option<(Format, Bodies)> {
+    fn waves(&mut self, parts: &[PartRun<'_>], place: FilterRole) -> Option<(Format, Bodies)> {
         self.strips(parts, place)
     }
 

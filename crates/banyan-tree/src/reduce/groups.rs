@@ -9,7 +9,7 @@ use banyan_ndr::RecordView;
 
 use super::body::{Reader, Writer};
 use super::cell::{Cell, Sender};
-use super::compiled::Step;
+use super::compiled::Evaluation;
 use super::input::Access;
 use super::layout::{Columns, Layout, Shape};
 use super::strip::Strip;
@@ -116,7 +116,7 @@ impl State {
     pub(super) fn take(
         &mut self,
         specification: &Specification,
-        steps: &[Step],
+        steps: &[Evaluation],
         keys: &[Option<Access>],
         parts: &[Part<'_>],
         longest: usize,
@@ -199,19 +199,19 @@ impl State {
 fn take_all(
     specification: &Specification,
     cells: &mut [Cell],
-    steps: &[Step],
+    steps: &[Evaluation],
     parts: &[Part<'_>],
     longest: usize,
 ) -> Result<(), (usize, Fault)> {
     for (function, (cell, step)) in cells.iter_mut().zip(steps).enumerate() {
         let taken = match step {
-            Step::Fast(fast) => fast.run(cell, parts),
-            Step::Count => {
+            Evaluation::Fast(fast) => fast.run(cell, parts),
+            Evaluation::Count => {
                 cell.count(parts.len() as u64);
                 Ok(())
             }
-            Step::General(access) => take_each(cell, access, parts, longest),
-            Step::Missing(why) => {
+            Evaluation::General(access) => take_each(cell, access, parts, longest),
+            Evaluation::Missing(why) => {
                 cell.miss(why);
                 Ok(())
             }

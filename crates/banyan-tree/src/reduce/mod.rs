@@ -44,7 +44,7 @@ mod whole;
 pub use alignment::{Aligned, Alignment, AlignmentError};
 pub use collect::{COLLECT, Collected};
 pub use error::{Fault, ReduceError};
-pub use filter::{Filter, FilterError, Output, PartRun, Place, Recovery};
+pub use filter::{Filter, FilterError, FilterRole, Output, PartRun, Recovery};
 pub use limits::ReductionLimits;
 pub use part::Part;
 pub use reduction::Reduction;

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use banyan_ndr::{Buffer, DecodeError, DynRecord, Format, Limits};
 
 use super::body::{Reader, Writer};
-use super::compiled::{Input, Step, Way};
+use super::compiled::{Evaluation, Input, Way};
 use super::groups::{State, What};
 use super::layout::{Columns, Layout};
 use super::strip::{Rows, Strip};
 use super::value::Kind;
 use super::whole::Whole;
-use super::{Fault, Part, PartRun, Place, ReduceError, ReductionLimits, Specification};
+use super::{Fault, FilterRole, Part, PartRun, ReduceError, ReductionLimits, Specification};
 use crate::run::{Bodies, shared};
 
 /// Reduces waves: the parts of all children of a node, one wave after the other.
@@ -243,7 +243,7 @@ impl Reduction {
     }
 
     /// Reduces many waves at once. None if they must be reduced one by one; nothing was taken then.
-    pub(super) fn strips(&mut self, parts: &[PartRun<'_>], place: Place) -> Option<(Format, Bodies)> {
+    pub(super) fn strips(&mut self, parts: &[PartRun<'_>], place: FilterRole) -> Option<(Format, Bodies)> {
         let count = parts.first()?.bodies.len();
         if count == 1 || !self.is_empty || !self.specification.by().is_empty() || !are_in_order(parts) {
             return None;
@@ -253,8 +253,8 @@ impl Reduction {
         }
         let Current { layout, strips, .. } = self.current.as_ref()?;
         let (shape, what) = match place {
-            Place::Member | Place::Inner => (&layout.partial, What::Partial),
-            Place::Root => (&layout.result, What::Result),
+            FilterRole::Member | FilterRole::Inner => (&layout.partial, What::Partial),
+            FilterRole::Root => (&layout.result, What::Result),
         };
         let mut out = Buffer::new();
         let mut writer = Writer::new(&mut out, shape.format.size() * count as usize);
@@ -286,9 +286,9 @@ impl Reduction {
             Way::Record { steps, .. } => {
                 let rank = part.members.first()?;
                 strips.iter_mut().zip(steps).try_for_each(|(strip, step)| match step {
-                    Step::Fast(fast) => fast.run_waves(strip, rows, rank),
-                    Step::Count => strip.count(),
-                    Step::General(_) | Step::Missing(_) => None,
+                    Evaluation::Fast(fast) => fast.run_waves(strip, rows, rank),
+                    Evaluation::Count => strip.count(),
+                    Evaluation::General(_) | Evaluation::Missing(_) => None,
                 })
             }
             Way::Partial { plan: None, .. } => {

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use banyan_ndr::{Buffer, CStruct, ConvertOptions, Format, FormatId, Plan, Type};
 
-use super::{Fault, Filter, FilterError, Filters, Output, Part, Place, Recovery, ReduceError};
+use super::{Fault, Filter, FilterError, FilterRole, Filters, Output, Part, Recovery, ReduceError};
 
 const VERSION: u32 = 1;
 const ERROR_SIZE: usize = 256;
@@ -266,7 +266,7 @@ impl SharedFilter {
 }
 
 impl Filter for SharedFilter {
-    fn wave(&mut self, parts: &[Part<'_>], place: Place, out: &mut Output) -> Result<(), FilterError> {
+    fn wave(&mut self, parts: &[Part<'_>], place: FilterRole, out: &mut Output) -> Result<(), FilterError> {
         self.convert(parts)?;
         let raw = |(part, record): (&Part<'_>, &Buffer)| RawPart {
             first_rank: part.members.first().unwrap_or_default(),
@@ -276,9 +276,9 @@ impl Filter for SharedFilter {
         };
         let raw: Vec<RawPart> = parts.iter().zip(&self.records).map(raw).collect();
         let place = match place {
-            Place::Member => 0,
-            Place::Inner => 1,
-            Place::Root => 2,
+            FilterRole::Member => 0,
+            FilterRole::Inner => 1,
+            FilterRole::Root => 2,
         };
         let output = out.add(&self.table.output);
         output.set_len(self.table.output.size());

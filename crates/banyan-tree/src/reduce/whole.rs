@@ -10,7 +10,7 @@ use banyan_ndr::{Buffer, Format};
 
 use super::Part;
 use super::body::put;
-use super::compiled::Step;
+use super::compiled::Evaluation;
 use super::groups::What;
 use super::layout::{Layout, Places, Shape};
 
@@ -62,7 +62,7 @@ struct Program {
 
 impl Whole {
     /// The functions over records of a format, if all are such. The layout has no groups.
-    pub(super) fn new(steps: &[Step], format: &Format, layout: &Layout) -> Option<Whole> {
+    pub(super) fn new(steps: &[Evaluation], format: &Format, layout: &Layout) -> Option<Whole> {
         let (partial, result) = (Program::new(steps, &layout.partial)?, Program::new(steps, &layout.result)?);
         let shortest = format.size();
         let longest = if format.has_references() { usize::MAX } else { shortest };
@@ -113,12 +113,12 @@ impl Whole {
 }
 
 impl Program {
-    fn new(steps: &[Step], shape: &Shape) -> Option<Program> {
-        let whole = |(step, places): (&Step, Places<'_>)| {
+    fn new(steps: &[Evaluation], shape: &Shape) -> Option<Program> {
+        let whole = |(step, places): (&Evaluation, Places<'_>)| {
             let (run, at) = match step {
-                Step::Fast(fast) => (fast.whole(), fast.place()),
-                Step::Count => (count as WholeRun, 0),
-                Step::General(_) | Step::Missing(_) => return None,
+                Evaluation::Fast(fast) => (fast.whole(), fast.place()),
+                Evaluation::Count => (count as WholeRun, 0),
+                Evaluation::General(_) | Evaluation::Missing(_) => return None,
             };
             let [first, last] = places.ends();
             let place = |at| u32::try_from(at).ok();

@@ -16,7 +16,7 @@ pub(super) struct Crowding {
     /// Whom it has dialled since it last had a parent.
     dialled: BTreeSet<usize>,
     /// How many have asked it urgently to take them in.
-    pressed: usize,
+    received_asked: usize,
 }
 
 impl World<'_, '_> {
@@ -35,7 +35,7 @@ impl World<'_, '_> {
         }
         if let Some((wire, end)) = self.nodes[from].wires.get(&link) {
             let to = self.wires[*wire].nodes[1 - end];
-            self.nodes[to].crowding.pressed += 1;
+            self.nodes[to].crowding.received_asked += 1;
         }
         Ok(())
     }
@@ -47,7 +47,7 @@ impl World<'_, '_> {
         }
         let degree = inhabitant.node.degree();
         self.outcome.degree = self.outcome.degree.max(degree);
-        let allowed = options(self.plan).capacity + inhabitant.crowding.pressed;
+        let allowed = options(self.plan).capacity + inhabitant.crowding.received_asked;
         if degree > allowed { Err(Broken::Degree { node, degree, allowed }) } else { Ok(()) }
     }
 }

@@ -58,7 +58,7 @@ impl World<'_, '_> {
 
     /// Some of those below a node are killed within this time.
     fn kill_some_below(&mut self, node: usize, within: Duration) {
-        let mut below: Vec<usize> = self.nodes[node].node.places().iter().map(|place| place.node.0 as usize).collect();
+        let mut below: Vec<usize> = self.nodes[node].node.nodes().iter().map(|place| place.node.0 as usize).collect();
         below.sort_unstable();
         for _ in 0..MOST_DEATHS.min(below.len()) {
             let victim = below[self.chance.below(below.len())];

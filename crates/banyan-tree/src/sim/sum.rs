@@ -10,7 +10,7 @@ use bytes::Bytes;
 use super::reduction::REDUCE;
 use crate::combiner::Combiners;
 use crate::ids::Wave;
-use crate::reduce::{Place, Recovery};
+use crate::reduce::{FilterRole, Recovery};
 use crate::run::{Bodies, Run};
 use crate::transformation::{MissingField, Transformation, TransformationError, Transformations};
 use crate::yields::Yields;
@@ -34,8 +34,8 @@ impl Transformations for Sums {
     fn make(&self, text: &str) -> Result<Box<dyn Transformation>, TransformationError> {
         let (name, rest) = text.split_once(' ').unwrap_or((text, ""));
         let place = match rest {
-            AT_ROOT => Some(Place::Root),
-            BELOW_ROOT => Some(Place::Inner),
+            AT_ROOT => Some(FilterRole::Root),
+            BELOW_ROOT => Some(FilterRole::Inner),
             _ => None,
         };
         match name {
@@ -69,7 +69,7 @@ pub(super) const HOP_BITS: u64 = 0xff << 56;
 struct Sum {
     fails: bool,
     sifts: bool,
-    place: Option<Place>,
+    place: Option<FilterRole>,
     /// Members whose records were found to lack the field that some lack, and those of whom nobody was told.
     noted: BTreeSet<u32>,
     missing: Vec<MissingField>,
@@ -85,15 +85,18 @@ pub(super) fn fails_downwards(packet: u64) -> bool {
 }
 
 impl Transformation for Hop {
-    fn combine(&mut self, parts: &[Run], place: Place) -> Result<Bodies, TransformationError> {
+    fn combine(&mut self, parts: &[Run], place: FilterRole) -> Result<Bodies, TransformationError> {
         let sent = parts.first().map_or(0, |part| number(part.bodies.get(0)));
-        if self.fails && place == Place::Inner && fails_downwards(sent & 0xffff) {
+        if self.fails && place == FilterRole::Inner && fails_downwards(sent & 0xffff) {
             return Err(TransformationError("it fails now and then".into()));
         }
         let passed = std::iter::once(sent.wrapping_add(1 << HOP_BITS.trailing_zeros()));
         // Below the front-end it makes long ones short.
-        let size =
-            if place == Place::Root { parts.first().map_or(NUMBER, |part| part.bodies.get(0).len()) } else { NUMBER };
+        let size = if place == FilterRole::Root {
+            parts.first().map_or(NUMBER, |part| part.bodies.get(0).len())
+        } else {
+            NUMBER
+        };
         padded(passed, size)
     }
 }
@@ -118,7 +121,7 @@ pub(super) fn lacks_field(member: u32) -> bool {
 }
 
 impl Sum {
-    fn new(fails: bool, sifts: bool, place: Option<Place>) -> Sum {
+    fn new(fails: bool, sifts: bool, place: Option<FilterRole>) -> Sum {
         Sum { fails, sifts, place, noted: BTreeSet::new(), missing: Vec::new() }
     }
 
@@ -127,8 +130,8 @@ impl Sum {
         self.missing.extend(member.map(|member| MissingField { field: "what some lack".into(), member }));
     }
 
-    fn fails(&self, wave: Wave, place: Place) -> bool {
-        let fails_below = wave.0 % 8 == 5 && place == Place::Inner;
+    fn fails(&self, wave: Wave, place: FilterRole) -> bool {
+        let fails_below = wave.0 % 8 == 5 && place == FilterRole::Inner;
         self.fails && (fails_at_front_end(wave) || fails_below)
     }
 }
@@ -143,7 +146,7 @@ impl Transformation for Sum {
         std::mem::take(&mut self.missing)
     }
 
-    fn sift(&mut self, run: &Run, place: Place) -> Result<Run, TransformationError> {
+    fn sift(&mut self, run: &Run, place: FilterRole) -> Result<Run, TransformationError> {
         self.note_missing(run);
         match self.place.is_some_and(|expected| expected != place) {
             true => Err(TransformationError(MISPLACED.into())),
@@ -151,7 +154,7 @@ impl Transformation for Sum {
         }
     }
 
-    fn combine(&mut self, parts: &[Run], place: Place) -> Result<Bodies, TransformationError> {
+    fn combine(&mut self, parts: &[Run], place: FilterRole) -> Result<Bodies, TransformationError> {
         parts.iter().for_each(|part| self.note_missing(part));
         let Some(part) = parts.first() else { return Err(TransformationError("there is nothing to add".into())) };
         if self.place.is_some_and(|expected| expected != place) {
@@ -170,7 +173,7 @@ impl Transformation for Sum {
 
 impl Sum {
     /// What becomes of the records of a run before the first in which this fails.
-    fn sift_run(&self, run: &Run, place: Place) -> Result<Run, TransformationError> {
+    fn sift_run(&self, run: &Run, place: FilterRole) -> Result<Run, TransformationError> {
         let fails = |at: &u32| self.fails(run.first.after(*at), place);
         let count = (0..run.len()).find(fails).unwrap_or(run.len());
         let Some(run) = run.within(run.first..run.first.after(count)) else {

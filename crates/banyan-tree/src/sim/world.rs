@@ -17,7 +17,7 @@ use super::sum::{AT_ROOT, BELOW_ROOT, FAILING, HOPS, MISPLACED, SIFT, SIFT_FAILI
 use super::{Outcome, Plan, traffic};
 use crate::format_book::FormatBook;
 use crate::ids::{Level, LinkId, NodeId, StreamId, Time};
-use crate::message::{Ancestor, Ancestry, Candidate, Place};
+use crate::message::{Ancestor, Ancestry, Candidate, NodeInfo};
 use crate::node::{Action, Chance, Delivery, LinkFigures, Node, NodeOptions, Report};
 use crate::stream_options::{StreamOptions, Where};
 use crate::synchronisation::Synchronisation;
@@ -347,10 +347,10 @@ impl<'p, 't> World<'p, 't> {
 
     /// The agents above some members who are there.
     fn agents_above(&self, members: &RankSet) -> BTreeSet<NodeId> {
-        let places: BTreeMap<NodeId, Place> =
-            self.nodes[0].node.places().into_iter().map(|place| (place.node, place)).collect();
-        let is_member = |place: &&Place| place.rank.is_some_and(|rank| members.contains(rank));
-        let parent = |place: &Place| places.get(&place.parent).copied();
+        let places: BTreeMap<NodeId, NodeInfo> =
+            self.nodes[0].node.nodes().into_iter().map(|place| (place.node, place)).collect();
+        let is_member = |place: &&NodeInfo| place.rank.is_some_and(|rank| members.contains(rank));
+        let parent = |place: &NodeInfo| places.get(&place.parent).copied();
         let members = places.values().filter(is_member);
         members.flat_map(|place| std::iter::successors(parent(place), parent)).map(|agent| agent.node).collect()
     }

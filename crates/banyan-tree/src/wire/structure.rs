@@ -2,7 +2,7 @@
 //! layout.
 
 use crate::ids::{Epoch, Level, NodeId, StreamId, Wave};
-use crate::message::{Ancestor, Candidate, Place, Resume};
+use crate::message::{Ancestor, Candidate, NodeInfo, Resume};
 
 use super::error::WireError;
 use super::reader::Reader;
@@ -15,7 +15,7 @@ const CANDIDATE_BYTES: usize = 6;
 const ANCESTOR_BYTES: usize = CANDIDATE_BYTES + 4;
 
 /// Some places and resumes, as they stand in a payload behind the number of places.
-pub(super) fn places_and_resumes(count: usize, places: &[&[Place]], resumes: &[Resume]) -> Vec<u8> {
+pub(super) fn places_and_resumes(count: usize, places: &[&[NodeInfo]], resumes: &[Resume]) -> Vec<u8> {
     let length = places.iter().map(|places| places.len()).sum::<usize>() * PLACE_BYTES;
     let mut bytes = Vec::with_capacity(4 + length + resumes.len() * RESUME_BYTES);
     // Nodes have ids of 32 bits: there are no more of them.
@@ -25,7 +25,7 @@ pub(super) fn places_and_resumes(count: usize, places: &[&[Place]], resumes: &[R
     bytes
 }
 
-fn push_place(bytes: &mut Vec<u8>, place: &Place) {
+fn push_place(bytes: &mut Vec<u8>, place: &NodeInfo) {
     for number in [place.node.0, place.parent.0, place.epoch.0, place.rank.unwrap_or(0)] {
         bytes.extend_from_slice(&number.to_le_bytes());
     }
@@ -86,7 +86,7 @@ pub(super) fn ancestry(ancestry: &[Ancestor]) -> Vec<u8> {
 }
 
 impl Reader<'_> {
-    pub(super) fn place(&mut self) -> Result<Place, WireError> {
+    pub(super) fn place(&mut self) -> Result<NodeInfo, WireError> {
         let node = NodeId(self.u32("a node")?);
         let parent = NodeId(self.u32("a parent")?);
         let epoch = Epoch(self.u32("an epoch")?);
@@ -98,11 +98,11 @@ impl Reader<'_> {
             (0, rank) => return Err(self.value("the rank of a node without one", rank)),
             (other, _) => return Err(self.value("whether there is a rank", other)),
         };
-        Ok(Place { node, parent, epoch, level, rank })
+        Ok(NodeInfo { node, parent, epoch, level, rank })
     }
 
     /// So many places. Memory is taken for those that can be there.
-    pub(super) fn places(&mut self, count: u32) -> Result<Vec<Place>, WireError> {
+    pub(super) fn places(&mut self, count: u32) -> Result<Vec<NodeInfo>, WireError> {
         let mut places = Vec::with_capacity((count as usize).min(self.left() / PLACE_BYTES));
         for _ in 0..count {
             places.push(self.place()?);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use banyan_boot::RankSet;
 use banyan_ndr::{ByteOrder, CStruct, Format, FormatId, Limits, PointerWidth, Record, RecordView};
 use banyan_tree::reduce::{
-    Aligned, Collected, Filter, FilterError, Filters, Output, Part, Place, Recovery, Reduction, ReductionLimits,
+    Aligned, Collected, Filter, FilterError, FilterRole, Filters, Output, Part, Recovery, Reduction, ReductionLimits,
 };
 use banyan_tree::{
     Bodies, Combiners, FormatBook, Opening, Run, StreamId, StreamOptions, Transformation, Transformations, WaveNumber,
@@ -42,7 +42,11 @@ fn run(members: &str, is_partial: bool, bodies: Bodies) -> Run {
 }
 
 /// Everything there is of a run, wave by wave.
-fn all(combiner: &mut dyn Transformation, parts: &[Run], place: Place) -> Vec<Result<(FormatId, Vec<u8>), String>> {
+fn all(
+    combiner: &mut dyn Transformation,
+    parts: &[Run],
+    place: FilterRole,
+) -> Vec<Result<(FormatId, Vec<u8>), String>> {
     let mut made = Vec::new();
     let end = parts[0].end();
     let mut next = parts[0].first;
@@ -91,7 +95,7 @@ proptest! {
         let runs: Vec<Run> = members.iter().enumerate().map(|(rank, (format, bodies))| {
             run(&rank.to_string(), false, Bodies::of_size(format.id(), 24, 5, bodies.concat().into()).unwrap())
         }).collect();
-        for place in [Place::Inner, Place::Root] {
+        for place in [FilterRole::Inner, FilterRole::Root] {
             let mut combiner = combiners(&formats).make(&format!("reduce {text}")).unwrap();
             let made = all(&mut *combiner, &runs, place);
             let mut reduction = Reduction::new(text.parse().unwrap(), ReductionLimits::default());
@@ -109,11 +113,11 @@ proptest! {
         let cut = runs.len().div_ceil(2);
         let mut combiner = combiners(&formats).make(&format!("reduce {text}")).unwrap();
         let below: Vec<Run> = runs.chunks(cut).enumerate().map(|(at, runs)| {
-            let bodies = combiner.combine(runs, Place::Inner).unwrap();
+            let bodies = combiner.combine(runs, FilterRole::Inner).unwrap();
             let first = at * cut;
             run(&format!("{first}-{}", first + runs.len() - 1), true, bodies)
         }).collect();
-        let above = all(&mut *combiner, &below, Place::Root);
+        let above = all(&mut *combiner, &below, FilterRole::Root);
         let mut reduction = Reduction::new(text.parse().unwrap(), ReductionLimits::default());
         for (wave, above) in above.into_iter().enumerate() {
             let (_, body) = above.unwrap();
@@ -122,7 +126,7 @@ proptest! {
             let parts: Vec<Part<'_>> = below.iter().zip(&known).map(|(run, format)| {
                 Part { members: &run.members, format, body: run.bodies.get(wave as u32), is_partial: true }
             }).collect();
-            reduction.wave(&parts, Place::Root, &mut out).unwrap();
+            reduction.wave(&parts, FilterRole::Root, &mut out).unwrap();
             prop_assert_eq!(body, out.records()[0].1.to_vec(), "wave {}", wave);
         }
     }
@@ -135,7 +139,7 @@ fn a_wave_that_fails_does_not_spoil_those_beside_it() {
     formats.learn(&format).unwrap();
     let mut combiner = combiners(&formats).make("reduce sum(flag)").unwrap();
     let bodies = Bodies::of_size(format.id(), 1, 4, vec![1u8, 1, 7, 1].into()).unwrap();
-    let made = all(&mut *combiner, &[run("3", false, bodies)], Place::Root);
+    let made = all(&mut *combiner, &[run("3", false, bodies)], FilterRole::Root);
     let is_good: Vec<bool> = made.iter().map(Result::is_ok).collect();
     assert_eq!(is_good, [true, true, false, true]);
     assert!(made[2].as_ref().unwrap_err().starts_with("members 3: "), "{made:?}");
@@ -148,7 +152,7 @@ struct Moody {
 }
 
 impl Filter for Moody {
-    fn wave(&mut self, parts: &[Part<'_>], _: Place, out: &mut Output) -> Result<(), FilterError> {
+    fn wave(&mut self, parts: &[Part<'_>], _: FilterRole, out: &mut Output) -> Result<(), FilterError> {
         self.seen += 1;
         match parts[0].body {
             [0] => Ok(()),
@@ -179,7 +183,7 @@ fn a_filter_sees_every_wave_once_whatever_it_makes_of_it() {
     filters.register("moody", |_| Ok(Box::new(Moody { seen: 0 })));
     let mut combiner = Combiners::new(filters, formats.clone()).make("moody").unwrap();
     let bodies = Bodies::of_size(format.id(), 1, 8, vec![1u8, 2, 1, 9, 0, 2, 2, 1].into()).unwrap();
-    let made = all(&mut *combiner, &[run("0", false, bodies)], Place::Inner);
+    let made = all(&mut *combiner, &[run("0", false, bodies)], FilterRole::Inner);
     let seen = |number: u64| number.to_ne_bytes().to_vec();
     let bodies: Vec<Result<Vec<u8>, String>> = made.into_iter().map(|made| made.map(|(_, body)| body)).collect();
     let expected = [
@@ -215,28 +219,28 @@ fn fields_that_records_lack_are_told_once_for_each_member() {
     };
     let mut agent = make(text);
     for ranks in [&[3, 5][..], &[]] {
-        agent.combine(&[of("1", &whole), of("3", &old), of("5", &old)], Place::Inner).unwrap();
+        agent.combine(&[of("1", &whole), of("3", &old), of("5", &old)], FilterRole::Inner).unwrap();
         assert_eq!(missing(&mut *agent), expected(ranks));
     }
     // What was made of one member's records says it, too; what was made of several says nothing of each.
     for (ranks, told) in [("3", &[3][..]), ("3,5", &[])] {
         let members: RankSet = ranks.parse().unwrap();
         let parts: Vec<Run> = members.iter().map(|rank| of(&rank.to_string(), &old)).collect();
-        let made = make(text).combine(&parts, Place::Inner).unwrap();
+        let made = make(text).combine(&parts, FilterRole::Inner).unwrap();
         let mut above = make(text);
-        above.combine(&[of("1", &whole), run(ranks, true, made)], Place::Inner).unwrap();
+        above.combine(&[of("1", &whole), run(ranks, true, made)], FilterRole::Inner).unwrap();
         assert_eq!(missing(&mut *above), expected(told), "{ranks}");
     }
     let mut sifting = make(text);
     for ranks in [&[3][..], &[]] {
-        sifting.sift(&of("3", &old), Place::Inner).unwrap();
+        sifting.sift(&of("3", &old), FilterRole::Inner).unwrap();
         assert_eq!(missing(&mut *sifting), expected(ranks));
     }
     let mut grouped = make("reduce count() by temp");
-    grouped.combine(&[of("1", &whole), of("3", &old)], Place::Inner).unwrap();
+    grouped.combine(&[of("1", &whole), of("3", &old)], FilterRole::Inner).unwrap();
     assert_eq!(missing(&mut *grouped), [("temp of by temp".to_owned(), 3)]);
     let mut strict = make("reduce strict max(temp)");
-    strict.combine(&[of("3", &old)], Place::Inner).unwrap_err();
+    strict.combine(&[of("3", &old)], FilterRole::Inner).unwrap_err();
     assert_eq!(missing(&mut *strict), []);
 }
 
@@ -245,7 +249,7 @@ fn a_format_that_nobody_has_described_is_named() {
     let formats = FormatBook::new();
     let mut combiner = combiners(&formats).make("reduce sum(x)").unwrap();
     let bodies = Bodies::one(FormatId::from_bytes([5; 16]), vec![0u8; 4].into());
-    let error = combiner.combine(&[run("4-6", true, bodies)], Place::Root).unwrap_err().to_string();
+    let error = combiner.combine(&[run("4-6", true, bodies)], FilterRole::Root).unwrap_err().to_string();
     assert!(error.starts_with("members 4-6 send records of format 0505"), "{error}");
 }
 
@@ -265,9 +269,9 @@ fn a_stream_without_a_filter_has_the_records_of_all_in_the_order_of_ranks() {
         let bodies = [rank.to_ne_bytes(), (rank + 100).to_ne_bytes()].concat();
         run(&rank.to_string(), false, Bodies::of_size(word.id(), 4, 2, bodies.into()).unwrap())
     };
-    let one = run("1,4", true, combiner.combine(&[bytes(1), words(4)], Place::Inner).unwrap());
-    let other = run("2-3", true, combiner.combine(&[words(2), bytes(3)], Place::Inner).unwrap());
-    let made = combiner.combine(&[bytes(0), one, other], Place::Root).unwrap();
+    let one = run("1,4", true, combiner.combine(&[bytes(1), words(4)], FilterRole::Inner).unwrap());
+    let other = run("2-3", true, combiner.combine(&[words(2), bytes(3)], FilterRole::Inner).unwrap());
+    let made = combiner.combine(&[bytes(0), one, other], FilterRole::Root).unwrap();
     let format = formats.get(made.format()).unwrap();
     for (wave, body) in made.iter().enumerate() {
         let collected = Collected::read(&format, body, &Limits::default()).unwrap();
@@ -335,7 +339,7 @@ fn records_of_an_interval_become_one_contribution_of_their_member() {
     let results: Vec<(i64, u64)> = made
         .into_iter()
         .map(|(_, body)| {
-            let result = root.combine(&[run("7", true, Bodies::one(id, body.into()))], Place::Root).unwrap();
+            let result = root.combine(&[run("7", true, Bodies::one(id, body.into()))], FilterRole::Root).unwrap();
             let format = formats.get(result.format()).unwrap();
             let view = RecordView::new(&format, result.get(0)).unwrap();
             (view.value("\"sum(load)\"").unwrap(), view.value("\"count()\"").unwrap())
@@ -375,7 +379,7 @@ struct Copies {
 struct Copier;
 
 impl Filter for Copier {
-    fn wave(&mut self, parts: &[Part<'_>], _: Place, out: &mut Output) -> Result<(), FilterError> {
+    fn wave(&mut self, parts: &[Part<'_>], _: FilterRole, out: &mut Output) -> Result<(), FilterError> {
         for part in parts {
             let Copies { small } = part.read()?;
             (0..small).try_for_each(|small| out.push_record(&Copies { small }))?;
@@ -404,7 +408,7 @@ fn a_filter_of_a_stream_without_waves_makes_any_number_of_records_of_one() {
         run("4", false, Bodies::of_size(format.id(), size, count, bodies.into()).unwrap())
     };
     for copies in [&[3, 0, 1, 0, 2][..], &[0, 0], &[1, 1, 1], &[0], &[2, 0]] {
-        let sifted = combiner.sift(&records(copies), Place::Inner).unwrap();
+        let sifted = combiner.sift(&records(copies), FilterRole::Inner).unwrap();
         assert!(sifted.is_partial && sifted.len() == copies.len() as u32, "{sifted:?}");
         let made: Vec<(u32, u32)> =
             copies.iter().zip(0..).flat_map(|(copies, at)| (0..*copies as u32).map(move |small| (at, small))).collect();
@@ -423,15 +427,15 @@ fn a_filter_of_a_stream_without_waves_makes_any_number_of_records_of_one() {
         assert_eq!(yields.sources().iter().copied().zip(numbers).collect::<Vec<_>>(), made);
     }
     // Each of these is a record for the filter of the next node: of 2 come 0 and 1, and of these none and one.
-    let once = combiner.sift(&records(&[2, 1, 3]), Place::Inner).unwrap();
-    let twice = combiner.sift(&once, Place::Inner).unwrap();
+    let once = combiner.sift(&records(&[2, 1, 3]), FilterRole::Inner).unwrap();
+    let twice = combiner.sift(&once, FilterRole::Inner).unwrap();
     assert_eq!((twice.len(), twice.yields.unwrap().sources()), (3, &[0, 2, 2, 2][..]));
     // What comes before a record that it fails in is one run, and that record is next.
     let mixed = records(&[2, 0, -1, 1]);
-    let before = combiner.sift(&mixed, Place::Inner).unwrap();
+    let before = combiner.sift(&mixed, FilterRole::Inner).unwrap();
     assert_eq!((before.len(), before.bodies.len()), (2, 2));
     let rest = mixed.within(WaveNumber(2)..WaveNumber(4)).unwrap();
-    let error = combiner.sift(&rest, Place::Inner).unwrap_err().to_string();
+    let error = combiner.sift(&rest, FilterRole::Inner).unwrap_err().to_string();
     assert!(error.starts_with("members 4: "), "{error}");
 }
 
@@ -451,7 +455,7 @@ fn memory_that_is_used_again_is_empty_however_a_record_is_added() {
 struct Changing;
 
 impl Filter for Changing {
-    fn wave(&mut self, parts: &[Part<'_>], _: Place, out: &mut Output) -> Result<(), FilterError> {
+    fn wave(&mut self, parts: &[Part<'_>], _: FilterRole, out: &mut Output) -> Result<(), FilterError> {
         let Copies { small } = parts[0].read()?;
         match small {
             0 => out.push_record(&Copies { small: 7 }),
@@ -482,7 +486,7 @@ fn records_of_another_format_begin_another_run_and_those_of_one_record_have_one_
     let bodies = Bodies::of_size(Copies::format().id(), 4, numbers.len() as u32, bytes.into()).unwrap();
     let (mut rest, mut made) = (Some(run("4", false, bodies)), Vec::new());
     while let Some(run) = rest {
-        let (until, what) = match combiner.sift(&run, Place::Inner) {
+        let (until, what) = match combiner.sift(&run, FilterRole::Inner) {
             Ok(sifted) => (sifted.end(), Ok((sifted.len(), sifted.bodies.format()))),
             Err(error) => (run.first.after(1), Err(error.to_string())),
         };

@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 use banyan_boot::RankSet;
 use banyan_ndr::{Buffer, Format, Record};
-use banyan_tree::reduce::{COLLECT, Filters, Output, Part, Place, Reduction, ReductionLimits};
+use banyan_tree::reduce::{COLLECT, FilterRole, Filters, Output, Part, Reduction, ReductionLimits};
 use banyan_tree::{
-    Attach, Bodies, Direction, Epoch, Gone, Level, Message, NodeId, Place as NodePlace, Run, StreamId, StreamOptions,
-    WaveNumber, Yields,
+    Attach, Bodies, Direction, Epoch, Gone, Level, Message, NodeId, NodeInfo, Run, StreamId, StreamOptions, WaveNumber,
+    Yields,
 };
 use bytes::Bytes;
 
@@ -116,7 +116,7 @@ fn collected(rank: u32) -> (Format, Bytes) {
     let members = RankSet::from_iter([rank]);
     let part = Part { members: &members, format: Value::format(), body: &body, is_partial: false };
     let mut out = Output::new();
-    collect.wave(&[part], Place::Inner, &mut out).unwrap();
+    collect.wave(&[part], FilterRole::Inner, &mut out).unwrap();
     let (format, body) = out.take().next().unwrap();
     (format, Bytes::copy_from_slice(&body))
 }
@@ -197,7 +197,7 @@ fn asks_for_packets_again_and_again(hostile: Hostile) -> Speech {
 }
 
 fn tells_of_nodes_below_it(hostile: Hostile) -> Speech {
-    let place = NodePlace {
+    let place = NodeInfo {
         node: NodeId(1000),
         parent: NodeId(hostile.rank),
         epoch: Epoch(1),
@@ -240,7 +240,7 @@ fn speaks_as_a_parent(hostile: Hostile) -> Speech {
 }
 
 fn attach(node: NodeId, epoch: u32, rank: u32) -> Message {
-    let place = NodePlace { node, parent: NodeId(1), epoch: Epoch(epoch), level: Level(2), rank: Some(rank) };
+    let place = NodeInfo { node, parent: NodeId(1), epoch: Epoch(epoch), level: Level(2), rank: Some(rank) };
     Message::Attach(Attach { place, is_urgent: true, is_new: true, below: Vec::new(), resumes: Vec::new() })
 }
 

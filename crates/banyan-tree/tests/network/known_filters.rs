@@ -1,7 +1,7 @@
 //! The filters that agents, front-ends and members of these tests know.
 
 use banyan_ndr::RecordView;
-use banyan_tree::reduce::{Filter, FilterError, Filters, Output, Part, Place, Recovery};
+use banyan_tree::reduce::{Filter, FilterError, FilterRole, Filters, Output, Part, Recovery};
 
 use crate::setup::{Text, Value};
 
@@ -33,14 +33,14 @@ fn is_awkward(value: i64) -> bool {
 }
 
 impl Filter for Copies {
-    fn wave(&mut self, parts: &[Part<'_>], place: Place, out: &mut Output) -> Result<(), FilterError> {
+    fn wave(&mut self, parts: &[Part<'_>], place: FilterRole, out: &mut Output) -> Result<(), FilterError> {
         for part in parts {
             if part.is_partial {
                 out.push(part.format, part.body);
                 continue;
             }
             let Value { value, .. } = part.read()?;
-            if self.is_moody && place == Place::Inner && is_awkward(value) {
+            if self.is_moody && place == FilterRole::Inner && is_awkward(value) {
                 return Err(FilterError::Custom(format!("{value} is awkward")));
             }
             (0..copies(value)).try_for_each(|ones| out.push_record(&Value { value, ones }))?;
@@ -59,7 +59,7 @@ struct Tally {
 }
 
 impl Filter for Tally {
-    fn wave(&mut self, _: &[Part<'_>], _: Place, out: &mut Output) -> Result<(), FilterError> {
+    fn wave(&mut self, _: &[Part<'_>], _: FilterRole, out: &mut Output) -> Result<(), FilterError> {
         self.waves += 1;
         out.push_record(&Text { text: self.waves.to_string() })
     }
@@ -75,7 +75,7 @@ struct Brittle {
 }
 
 impl Filter for Brittle {
-    fn wave(&mut self, parts: &[Part<'_>], _: Place, out: &mut Output) -> Result<(), FilterError> {
+    fn wave(&mut self, parts: &[Part<'_>], _: FilterRole, out: &mut Output) -> Result<(), FilterError> {
         let texts = parts.iter().map(|part| text(part).map_err(|error| FilterError::Custom(error.to_string())));
         let texts = texts.collect::<Result<Vec<String>, _>>()?.join(",");
         self.waves += 1;
@@ -100,7 +100,7 @@ struct Trace {
 }
 
 impl Filter for Trace {
-    fn wave(&mut self, parts: &[Part<'_>], _: Place, out: &mut Output) -> Result<(), FilterError> {
+    fn wave(&mut self, parts: &[Part<'_>], _: FilterRole, out: &mut Output) -> Result<(), FilterError> {
         let texts = parts.iter().map(|part| text(part).map_err(|error| FilterError::Custom(error.to_string())));
         let texts = texts.collect::<Result<Vec<String>, _>>()?.join(",");
         if self.name == "strict" && texts.contains("bad") {

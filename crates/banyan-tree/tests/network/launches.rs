@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use banyan_boot::ProcessDistribution;
 use banyan_tree::topology::Topology;
-use banyan_tree::{Network, NetworkOptions, NodeId, Place, Shape};
+use banyan_tree::{Network, NetworkOptions, NodeId, NodeInfo, Shape};
 
 use crate::setup::{SUMS, expect_wave, options, order, this_program};
 
@@ -48,7 +48,8 @@ pub(crate) fn members_hang_under_the_agent_of_their_host_however_many_they_are()
     let mut options = options("2x9");
     options.node.capacity = 3;
     let network = Network::launch(&ProcessDistribution::new(this_program(), ["member", "serve"]), &options).unwrap();
-    let (agents, members): (Vec<Place>, Vec<Place>) = network.places().iter().partition(|place| place.rank.is_none());
+    let (agents, members): (Vec<NodeInfo>, Vec<NodeInfo>) =
+        network.nodes().iter().partition(|place| place.rank.is_none());
     assert!(agents.iter().all(|agent| agent.parent == NodeId::ROOT), "{agents:?}");
     let parents: Vec<u32> = members.iter().map(|member| member.parent.0).collect();
     assert_eq!(parents, [[1; 9], [2; 9]].concat());
@@ -66,7 +67,7 @@ fn launch_file(text: &str) -> (Vec<String>, Vec<String>, Vec<(u32, u32)>) {
     }
     let agents = network.session().layout().iter().map(|agent| agent.host.clone()).collect();
     let members = network.session().hosts().map(str::to_owned).collect();
-    (agents, members, network.places().iter().map(|place| (place.node.0, place.parent.0)).collect())
+    (agents, members, network.nodes().iter().map(|place| (place.node.0, place.parent.0)).collect())
 }
 
 pub(crate) fn a_network_has_the_shape_that_a_file_says() {

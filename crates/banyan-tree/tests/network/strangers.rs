@@ -1,4 +1,4 @@
-//! Strangers at the doors of a network that is at work.
+//! Strangers at the listeners of a network that is at work.
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -15,32 +15,35 @@ use crate::setup::{SUMS, deadline, expect_wave, is_only_tcp, network, order};
 /// The state of a TCP socket that listens, in the kernel's table.
 const LISTENS: &str = "0A";
 
-/// Strangers of each kind at each door.
+/// Strangers of each kind at each listener.
 const EACH: u64 = 20;
 
 pub(crate) fn strangers_at_the_doors_of_a_network_are_counted_and_change_nothing() {
     let network = network("2x4", "serve");
     let stream = network.open(&network.everyone(), SUMS).unwrap();
-    let doors = doors();
-    assert_eq!(doors.len(), 3, "{doors:?}");
-    assert!(doors.iter().all(|door| matches!(door, Door::Tcp(_)) == is_only_tcp()), "{doors:?}");
+    let listeners = listeners();
+    assert_eq!(listeners.len(), 3, "{listeners:?}");
+    assert!(
+        listeners.iter().all(|listener| matches!(listener, TestListener::Tcp(_)) == is_only_tcp()),
+        "{listeners:?}"
+    );
     let waves = 500;
     order(&stream, 0, waves, 1);
     let mut silent = Vec::new();
     for number in 0..waves {
         if number == 100 {
-            doors.iter().for_each(|door| silent.extend(visit(door)));
+            listeners.iter().for_each(|listener| silent.extend(visit(listener)));
         }
         assert_eq!(expect_wave(&stream, number).members().len(), 8, "wave {number}");
     }
-    let expected = 2 * EACH * doors.len() as u64;
+    let expected = 2 * EACH * listeners.len() as u64;
     wait_until("all are counted", deadline().unwrap(), || (refused(&network) >= expected).then_some(()));
     drop(silent);
 }
 
 /// Where a node listens.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Door {
+enum TestListener {
     /// The name of an abstract socket.
     Unix(String),
     /// A port of this machine.
@@ -52,26 +55,26 @@ trait Stranger: Write {}
 
 impl<W: Write> Stranger for W {}
 
-impl Door {
+impl TestListener {
     fn connect(&self) -> Box<dyn Stranger> {
         match self {
-            Door::Unix(name) => {
+            TestListener::Unix(name) => {
                 let address = SocketAddr::from_abstract_name(name).unwrap();
                 Box::new(UnixStream::connect_addr(&address).unwrap())
             }
-            Door::Tcp(port) => Box::new(TcpStream::connect((Ipv4Addr::LOCALHOST, *port)).unwrap()),
+            TestListener::Tcp(port) => Box::new(TcpStream::connect((Ipv4Addr::LOCALHOST, *port)).unwrap()),
         }
     }
 }
 
 /// Some who speak another language, some who look who is there and go, and some who say nothing at all.
-fn visit(door: &Door) -> Vec<Box<dyn Stranger>> {
+fn visit(listener: &TestListener) -> Vec<Box<dyn Stranger>> {
     for _ in 0..EACH {
         // It may be sent away before it has said all.
-        let _ = door.connect().write_all(&[b'G'; 200]);
-        drop(door.connect());
+        let _ = listener.connect().write_all(&[b'G'; 200]);
+        drop(listener.connect());
     }
-    (0..EACH).map(|_| door.connect()).collect()
+    (0..EACH).map(|_| listener.connect()).collect()
 }
 
 /// Those whom nodes have refused; those who say nothing have five seconds.
@@ -83,7 +86,7 @@ fn refused(network: &Network) -> u64 {
 }
 
 /// Where front-end and agents of this test listen for their network.
-fn doors() -> BTreeSet<Door> {
+fn listeners() -> BTreeSet<TestListener> {
     let own: BTreeSet<String> = others().into_iter().chain([getpid()]).flat_map(sockets).collect();
     let table = |name: &str| std::fs::read_to_string(format!("/proc/net/{name}")).unwrap();
     let unix = |line: &str| {
@@ -92,13 +95,13 @@ fn doors() -> BTreeSet<Door> {
         let name = name.strip_prefix("@banyan-").filter(|_| own.contains(inode))?;
         // The network and the node.
         let (network, node) = name.split_once('-')?;
-        (network.len() == 32 && node.parse::<u32>().is_ok()).then(|| Door::Unix(format!("banyan-{name}")))
+        (network.len() == 32 && node.parse::<u32>().is_ok()).then(|| TestListener::Unix(format!("banyan-{name}")))
     };
     let tcp = |line: &str| {
         let words: Vec<&str> = line.split_whitespace().collect();
         let (address, state, inode) = (words.get(1)?, words.get(3)?, words.get(9)?);
         let port = u16::from_str_radix(address.split_once(':')?.1, 16).ok()?;
-        (*state == LISTENS && own.contains(*inode)).then_some(Door::Tcp(port))
+        (*state == LISTENS && own.contains(*inode)).then_some(TestListener::Tcp(port))
     };
     table("unix").lines().filter_map(unix).chain(table("tcp").lines().filter_map(tcp)).collect()
 }

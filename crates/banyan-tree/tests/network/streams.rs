@@ -412,7 +412,7 @@ pub(crate) fn every_node_says_what_it_has_done_and_where_it_is() {
     order(&stream, 0, 100, 0);
     (0..100).for_each(|number| drop(expect_wave(&stream, number)));
     let figures = network.figures(deadline().unwrap()).unwrap();
-    let places = network.places();
+    let places = network.nodes();
     assert_eq!((figures.len(), places.len()), (1 + 6 + 8, 6 + 8));
     for place in &places {
         let of = figures[&place.node];
@@ -427,6 +427,6 @@ pub(crate) fn every_node_says_what_it_has_done_and_where_it_is() {
 
 pub(crate) fn members_that_join_late_are_members_of_their_agent() {
     let network = network("2x2", "late");
-    let agents: Vec<u32> = network.places().iter().filter(|place| place.rank.is_some()).map(|at| at.parent.0).collect();
+    let agents: Vec<u32> = network.nodes().iter().filter(|place| place.rank.is_some()).map(|at| at.parent.0).collect();
     assert_eq!(agents, [1, 1, 2, 2]);
 }

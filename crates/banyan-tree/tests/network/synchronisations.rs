@@ -181,7 +181,7 @@ pub(crate) fn records_that_are_lost_with_an_agent_are_counted_by_every_node() {
         assert!(Instant::now() < end, "members have not sent everything");
         let figures = network.figures(Instant::now() + Duration::from_secs(1)).unwrap();
         let sent: u64 = figures.values().map(|figures| figures.records.sent).sum();
-        if sent == 4 * waves && figures.len() > network.places().len() {
+        if sent == 4 * waves && figures.len() > network.nodes().len() {
             break figures;
         }
     };

@@ -98,7 +98,7 @@ pub(crate) fn a_stream_is_not_opened_beyond_the_deadline_while_an_agent_is_stopp
         }
     };
     let below: RankSet = members_below(stopped).into_iter().collect();
-    let parents = network.places().into_iter().filter(|place| place.rank.is_some_and(|rank| below.contains(rank)));
+    let parents = network.nodes().into_iter().filter(|place| place.rank.is_some_and(|rank| below.contains(rank)));
     assert_eq!(members, below);
     parents.for_each(|place| assert_eq!(vec![place.parent], nodes));
     // What was sent before is not held up for good, and streams are opened again.

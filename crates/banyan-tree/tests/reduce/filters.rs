@@ -3,7 +3,7 @@
 use banyan_boot::RankSet;
 use banyan_ndr::{CStruct, Format, RecordView};
 use banyan_tree::reduce::{
-    Filter, FilterError, Filters, Output, Part, Place, REDUCE, Recovery, Reduction, ReductionLimits,
+    Filter, FilterError, FilterRole, Filters, Output, Part, REDUCE, Recovery, Reduction, ReductionLimits,
 };
 
 fn format() -> Format {
@@ -14,7 +14,12 @@ fn reduction() -> Reduction {
     Reduction::new("sum(x), max(x)".parse().unwrap(), ReductionLimits::default())
 }
 
-fn wave(reduction: &mut Reduction, values: &[(u32, i64)], place: Place, out: &mut Output) -> Result<(), FilterError> {
+fn wave(
+    reduction: &mut Reduction,
+    values: &[(u32, i64)],
+    place: FilterRole,
+    out: &mut Output,
+) -> Result<(), FilterError> {
     let format = format();
     let sent: Vec<(RankSet, [u8; 8])> =
         values.iter().map(|(rank, value)| (RankSet::from_iter([*rank]), value.to_ne_bytes())).collect();
@@ -26,7 +31,7 @@ fn wave(reduction: &mut Reduction, values: &[(u32, i64)], place: Place, out: &mu
 #[test]
 fn parts_may_arrive_in_any_order() {
     let (mut reduction, mut out) = (reduction(), Output::new());
-    wave(&mut reduction, &[(9, 4), (2, 7), (5, 7)], Place::Root, &mut out).unwrap();
+    wave(&mut reduction, &[(9, 4), (2, 7), (5, 7)], FilterRole::Root, &mut out).unwrap();
     let [(format, body)] = out.records() else { panic!("one result") };
     let result = RecordView::new(format, body).unwrap();
     assert_eq!(result.value::<i64>("sum(x)").unwrap(), 18);
@@ -37,9 +42,9 @@ fn parts_may_arrive_in_any_order() {
 #[test]
 fn a_wave_with_an_error_leaves_nothing_behind() {
     let (mut reduction, mut out) = (reduction(), Output::new());
-    assert!(wave(&mut reduction, &[(1, 4), (1, 7)], Place::Root, &mut out).is_err());
+    assert!(wave(&mut reduction, &[(1, 4), (1, 7)], FilterRole::Root, &mut out).is_err());
     assert!(out.records().is_empty());
-    wave(&mut reduction, &[(1, 5)], Place::Root, &mut out).unwrap();
+    wave(&mut reduction, &[(1, 5)], FilterRole::Root, &mut out).unwrap();
     let (format, body) = &out.records()[0];
     assert_eq!(RecordView::new(format, body).unwrap().value::<i64>("sum(x)").unwrap(), 5);
 }
@@ -59,7 +64,7 @@ fn a_wave_that_is_not_as_it_should_be_is_an_error_wherever_its_fault_is() {
         Part { members: &two, is_partial: true, ..good },
         Part { members: &two, format: &other, ..good },
     ];
-    for place in [Place::Inner, Place::Root] {
+    for place in [FilterRole::Inner, FilterRole::Root] {
         for bad in &bad {
             reduction.wave(&[good, *bad], place, &mut out).unwrap_err();
             assert!(out.records().is_empty());
@@ -74,7 +79,7 @@ fn a_wave_that_is_not_as_it_should_be_is_an_error_wherever_its_fault_is() {
 #[test]
 fn a_wave_without_parts_has_no_records() {
     let (mut reduction, mut out) = (reduction(), Output::new());
-    wave(&mut reduction, &[], Place::Inner, &mut out).unwrap();
+    wave(&mut reduction, &[], FilterRole::Inner, &mut out).unwrap();
     assert!(out.records().is_empty());
 }
 
@@ -82,7 +87,7 @@ fn a_wave_without_parts_has_no_records() {
 struct Waves(u64);
 
 impl Filter for Waves {
-    fn wave(&mut self, parts: &[Part<'_>], _: Place, out: &mut Output) -> Result<(), FilterError> {
+    fn wave(&mut self, parts: &[Part<'_>], _: FilterRole, out: &mut Output) -> Result<(), FilterError> {
         self.0 += parts.len().min(1) as u64;
         out.push(&format(), &self.0.to_ne_bytes());
         Ok(())
@@ -104,7 +109,7 @@ fn filters_of_a_name_have_states_of_their_own() {
     let (members, format, mut out) = (RankSet::from_iter([0]), format(), Output::new());
     let part = Part { members: &members, format: &format, body: &[0; 8], is_partial: false };
     for filter in [0, 0, 1] {
-        made[filter].wave(&[part], Place::Inner, &mut out).unwrap();
+        made[filter].wave(&[part], FilterRole::Inner, &mut out).unwrap();
     }
     let counts: Vec<u64> =
         out.take().map(|(_, body)| u64::from_ne_bytes(body[..].try_into().expect("eight bytes"))).collect();
@@ -118,10 +123,10 @@ fn filters_of_a_name_have_states_of_their_own() {
 #[test]
 fn output_uses_its_memory_again() {
     let (mut reduction, mut out) = (reduction(), Output::new());
-    wave(&mut reduction, &[(1, 5)], Place::Inner, &mut out).unwrap();
+    wave(&mut reduction, &[(1, 5)], FilterRole::Inner, &mut out).unwrap();
     let memory = out.records()[0].1.as_ptr();
     out.clear();
-    wave(&mut reduction, &[(1, 6)], Place::Inner, &mut out).unwrap();
+    wave(&mut reduction, &[(1, 6)], FilterRole::Inner, &mut out).unwrap();
     assert_eq!(out.records()[0].1.as_ptr(), memory);
     assert_eq!(out.take().count(), 1);
     assert!(out.records().is_empty());

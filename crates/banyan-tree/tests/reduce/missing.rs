@@ -2,7 +2,7 @@
 
 use banyan_boot::RankSet;
 use banyan_ndr::{DynRecord, Limits, Record, Value, typed};
-use banyan_tree::reduce::{Filter, FilterError, Output, Part, Place, Reduction, ReductionLimits};
+use banyan_tree::reduce::{Filter, FilterError, FilterRole, Output, Part, Reduction, ReductionLimits};
 
 use crate::tree::{Sent, field};
 
@@ -49,7 +49,7 @@ fn reduction(text: &str) -> Reduction {
 }
 
 /// What a node makes of parts.
-fn made(filter: &mut Reduction, parts: &[Sent], place: Place) -> Result<Sent, FilterError> {
+fn made(filter: &mut Reduction, parts: &[Sent], place: FilterRole) -> Result<Sent, FilterError> {
     let mut output = Output::new();
     let given: Vec<Part<'_>> = parts.iter().map(Sent::part).collect();
     filter.wave(&given, place, &mut output)?;
@@ -60,9 +60,9 @@ fn made(filter: &mut Reduction, parts: &[Sent], place: Place) -> Result<Sent, Fi
 
 /// What the front-end makes of what agents make of these.
 fn result(text: &str, agents: Vec<Vec<Sent>>) -> Result<Value, FilterError> {
-    let parts = agents.iter().map(|parts| made(&mut reduction(text), parts, Place::Inner));
+    let parts = agents.iter().map(|parts| made(&mut reduction(text), parts, FilterRole::Inner));
     let parts = parts.collect::<Result<Vec<Sent>, _>>()?;
-    let whole = made(&mut reduction(text), &parts, Place::Root)?;
+    let whole = made(&mut reduction(text), &parts, FilterRole::Root)?;
     Ok(DynRecord::from_body(&whole.format, &whole.body, &Limits::default()).unwrap().root)
 }
 
@@ -108,8 +108,8 @@ fn members_that_lack_a_key_belong_to_no_group() {
 fn a_wave_of_those_who_lack_a_field_has_a_result_if_others_had_it_before() {
     let (mut agent, mut root) = (reduction("max(temp)"), reduction("max(temp)"));
     for (wave, expected) in [(vec![new(0), old(1)], Value::Int(0)), (vec![old(1)], Value::Null)] {
-        let part = made(&mut agent, &wave, Place::Inner).unwrap();
-        let whole = made(&mut root, &[part], Place::Root).unwrap();
+        let part = made(&mut agent, &wave, FilterRole::Inner).unwrap();
+        let whole = made(&mut root, &[part], FilterRole::Root).unwrap();
         let record = DynRecord::from_body(&whole.format, &whole.body, &Limits::default()).unwrap();
         assert_eq!(field(&record.root, "max(temp)"), &expected);
     }

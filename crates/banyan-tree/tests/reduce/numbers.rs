@@ -2,7 +2,7 @@
 
 use banyan_boot::RankSet;
 use banyan_ndr::{Buffer, ByteOrder, Definition, Field, Format, PointerWidth, RecordDef, Type, Value};
-use banyan_tree::reduce::{Filter, Output, Part, Place, Reduction, ReductionLimits};
+use banyan_tree::reduce::{Filter, FilterRole, Output, Part, Reduction, ReductionLimits};
 use proptest::prelude::*;
 
 use crate::tree::field;
@@ -120,7 +120,7 @@ impl Ways {
         reduction.partial(&mut partial).unwrap();
         parts.iter().for_each(|part| reduction.add(part).unwrap());
         reduction.result(&mut result).unwrap();
-        let whole = [Place::Inner, Place::Root].map(|place| {
+        let whole = [FilterRole::Inner, FilterRole::Root].map(|place| {
             let mut out = Output::new();
             // Memory that is used again is not zero.
             out.push(parts[0].format, &[0xee; 1000]);

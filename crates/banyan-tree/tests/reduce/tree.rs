@@ -2,7 +2,7 @@
 
 use banyan_boot::RankSet;
 use banyan_ndr::{Buffer, DynRecord, Format, Limits, Value};
-use banyan_tree::reduce::{Filter, FilterError, Output, Part, Place, Reduction, ReductionLimits};
+use banyan_tree::reduce::{Filter, FilterError, FilterRole, Output, Part, Reduction, ReductionLimits};
 
 use crate::member::Member;
 
@@ -59,7 +59,7 @@ impl<'m> Network<'m> {
     /// The result at the root.
     pub(crate) fn result(&self, tree: &Tree) -> Result<(Format, Buffer), FilterError> {
         let Tree::Inner(children) = tree else { panic!("the root is a node") };
-        let sent = self.node(children, Place::Root)?;
+        let sent = self.node(children, FilterRole::Root)?;
         Ok((sent.format, sent.body))
     }
 
@@ -70,12 +70,12 @@ impl<'m> Network<'m> {
         Ok(record.root)
     }
 
-    fn node(&self, children: &[Tree], place: Place) -> Result<Sent, FilterError> {
+    fn node(&self, children: &[Tree], place: FilterRole) -> Result<Sent, FilterError> {
         let mut sent = Vec::new();
         for child in children {
             sent.push(match child {
                 Tree::Leaf(position) => record(&self.members[*position]),
-                Tree::Inner(children) => self.node(children, Place::Inner)?,
+                Tree::Inner(children) => self.node(children, FilterRole::Inner)?,
             });
         }
         if self.reversed {
@@ -86,7 +86,7 @@ impl<'m> Network<'m> {
         reduction.wave(&parts, place, &mut output)?;
         let members = sent.iter().fold(RankSet::new(), |all, sent| all.union(&sent.members));
         let (format, body) = output.take().next().expect("a wave with parts has a result");
-        Ok(Sent { members, format, body, is_partial: place == Place::Inner })
+        Ok(Sent { members, format, body, is_partial: place == FilterRole::Inner })
     }
 }
 

@@ -11,20 +11,20 @@ use proptest::prelude::*;
 
 use self::{
     chance::Chance,
-    script::Step,
+    script::ScriptedCall,
     tree::{State, Tree},
 };
 use super::CollectiveError;
 
 /// A session of up to nine members and what they will call.
-fn session(seed: u64, steps: usize) -> (Tree, Vec<Step>, Chance) {
+fn session(seed: u64, steps: usize) -> (Tree, Vec<ScriptedCall>, Chance) {
     let mut chance = Chance(seed);
     let size = 1 + chance.below(9);
     let mut tree = Tree::random(size, &mut chance);
     // Long scripts of small data run ahead of each other; short ones of long data need GO and pieces.
     let is_large = chance.one_in(3);
     let count = chance.below(if is_large { 6 } else { steps }) + 1;
-    let script: Vec<Step> = (0..count).map(|_| Step::random(size, is_large, &mut chance)).collect();
+    let script: Vec<ScriptedCall> = (0..count).map(|_| ScriptedCall::random(size, is_large, &mut chance)).collect();
     tree.set_script(&script);
     (tree, script, chance)
 }
@@ -41,7 +41,7 @@ fn outside(tree: &Tree, number: usize) -> RankSet {
 }
 
 /// Those who are away come, and everyone gets what it should.
-fn finish(tree: &mut Tree, script: &[Step], chance: &mut Chance) {
+fn finish(tree: &mut Tree, script: &[ScriptedCall], chance: &mut Chance) {
     tree.members.iter_mut().for_each(|member| member.is_away_from = None);
     tree.run(chance);
     check(tree, script, None);
@@ -55,7 +55,7 @@ fn first_failure(tree: &Tree) -> Option<usize> {
 
 /// Nobody waits; what is before the first failure is complete, and what is complete is right. `lost` called something
 /// else at a step.
-fn check(tree: &Tree, script: &[Step], lost: Option<(usize, usize)>) {
+fn check(tree: &Tree, script: &[ScriptedCall], lost: Option<(usize, usize)>) {
     let failure = first_failure(tree).unwrap_or(script.len());
     for (rank, member) in tree.members.iter().enumerate() {
         assert_ne!(member.state, State::Calling, "member {rank} waits for ever: {}", tree.waiting());
@@ -231,7 +231,7 @@ proptest! {
             let mut chance = Chance(seed);
             let size = 2 + chance.below(8);
             let mut tree = Tree::random(size, &mut chance);
-            tree.set_script(&[Step::delicate_sum(size, &mut chance)]);
+            tree.set_script(&[ScriptedCall::delicate_sum(size, &mut chance)]);
             tree.run(&mut Chance(order));
             tree.members.into_iter().flat_map(|member| member.results).collect::<Vec<_>>()
         });

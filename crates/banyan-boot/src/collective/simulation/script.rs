@@ -10,13 +10,13 @@ use crate::{
 
 /// One collective of all members.
 #[derive(Clone, Debug)]
-pub(super) struct Step {
+pub(super) struct ScriptedCall {
     pub(super) call: Call,
     /// What each member has: for itself, or in a scatter what the master has for it.
     pub(super) bytes: Vec<Bytes>,
 }
 
-impl Step {
+impl ScriptedCall {
     /// A collective among `size` members, with more than small data only if `is_large`.
     pub(super) fn random(size: usize, is_large: bool, chance: &mut Chance) -> Self {
         let length = |chance: &mut Chance| match chance.below(if is_large { 8 } else { 6 }) {

@@ -6,7 +6,7 @@ use std::time::Instant;
 use banyan_link::Frame;
 use banyan_ranks::RankSet;
 
-use super::{chance::Chance, script::Step};
+use super::{chance::Chance, script::ScriptedCall};
 use crate::{
     collective::{
         Absent, Caller, CollectiveError, Collectives, Outcome, Own, PIPELINE, Subtree, To, bundle::BUNDLE,
@@ -152,7 +152,7 @@ impl Tree {
     }
 
     /// Gives every member its calls.
-    pub(super) fn set_script(&mut self, script: &[Step]) {
+    pub(super) fn set_script(&mut self, script: &[ScriptedCall]) {
         for (rank, member) in self.members.iter_mut().enumerate() {
             member.script = script.iter().rev().map(|step| step.own(rank)).collect();
         }

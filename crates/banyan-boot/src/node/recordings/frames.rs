@@ -16,13 +16,13 @@ use crate::inherited::parse_name;
 use crate::launcher::{SshOptions, Way};
 use crate::layout::{AgentPlan, Group};
 use crate::node::agent_link_options;
-use crate::node::desk::Progress;
 use crate::node::greeting::{Greeting, Line};
+use crate::node::root_channel::Progress;
 use crate::node::up::{exits, progress, push_exit};
 use crate::options::Leftovers;
 use crate::problem::{Problem, ProblemKind};
 use crate::process::ExitState;
-use crate::roster::{Place, Roster};
+use crate::roster::{AgentHost, Roster};
 use crate::staging::{Large, Offer, Tally};
 use crate::ticket::{Endpoint, Ticket};
 use crate::{described, message};
@@ -238,7 +238,7 @@ fn texts_of_protocol_1_are_understood() {
         |host: &str, address: &str| Endpoint { host: host.into(), address: address.parse::<Address>().unwrap() };
     let endpoints = vec![endpoint("n1", "unix:@banyan-1"), endpoint("n1", "tcp:10.0.0.2:7")];
     let ticket = Ticket { session: [7; 16], secret: Secret::from_bytes([9; 32]), until: Some(1_000), endpoints };
-    let place = |host: &str, address: &str, below| Place { host: host.into(), address: address.into(), below };
+    let place = |host: &str, address: &str, below| AgentHost { host: host.into(), address: address.into(), below };
     let (session, secret) = (SessionId([0xa7; 16]), Secret::from_bytes([0x5c; 32]));
     let roster = Roster {
         session,

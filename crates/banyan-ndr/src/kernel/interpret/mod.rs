@@ -7,7 +7,7 @@ mod swap;
 use super::StepErrorKind;
 use super::merge::Merged;
 use super::number;
-use super::program::{Number, Step};
+use super::program::{Instruction, Number};
 use crate::wire::write_uint;
 #[cfg(all(
     feature = "jit",
@@ -48,7 +48,7 @@ pub(super) fn run_merged(
 /// Runs `steps` on `count` items that lie `strides` (source, target) apart.
 fn repeat(
     isa: Isa,
-    steps: &[Step],
+    steps: &[Instruction],
     src: &[u8],
     dst: &mut [u8],
     count: usize,
@@ -56,15 +56,15 @@ fn repeat(
 ) -> Result<(), Failure> {
     let gapless = |len: usize| strides == (len, len);
     match *steps {
-        [Step::Copy { src: 0, dst: 0, len }] if gapless(len as usize) => {
+        [Instruction::Copy { src: 0, dst: 0, len }] if gapless(len as usize) => {
             let len = len as usize * count;
             dst[..len].copy_from_slice(&src[..len]);
         }
-        [Step::Swap { src: 0, dst: 0, width, count: inner }] if gapless(usize::from(width) * inner as usize) => {
+        [Instruction::Swap { src: 0, dst: 0, width, count: inner }] if gapless(usize::from(width) * inner as usize) => {
             let len = usize::from(width) * inner as usize * count;
             swap::swap(isa, width, &src[..len], &mut dst[..len]);
         }
-        [Step::Shuffle { ref windows }] => simd::shuffle(isa, windows, src, dst, count, strides),
+        [Instruction::Shuffle { ref windows }] => simd::shuffle(isa, windows, src, dst, count, strides),
         _ => {
             for item in 0..count {
                 run_steps(isa, steps, &src[item * strides.0..], &mut dst[item * strides.1..])?;
@@ -75,57 +75,57 @@ fn repeat(
 }
 
 /// Runs `steps` on the item at the start of `src` and `dst`.
-pub(super) fn run_steps(isa: Isa, steps: &[Step], src: &[u8], dst: &mut [u8]) -> Result<(), Failure> {
+pub(super) fn run_steps(isa: Isa, steps: &[Instruction], src: &[u8], dst: &mut [u8]) -> Result<(), Failure> {
     steps.iter().try_for_each(|step| run_step(isa, step, src, dst))
 }
 
 /// Runs one step on the item at the start of `src` and `dst`.
-pub(super) fn run_step(isa: Isa, step: &Step, src: &[u8], dst: &mut [u8]) -> Result<(), Failure> {
+pub(super) fn run_step(isa: Isa, step: &Instruction, src: &[u8], dst: &mut [u8]) -> Result<(), Failure> {
     match *step {
-        Step::Copy { src: from, dst: to, len } => {
+        Instruction::Copy { src: from, dst: to, len } => {
             part_mut(dst, to, len as usize).copy_from_slice(part(src, from, len as usize));
         }
-        Step::Swap { src: from, dst: to, width, count } => {
+        Instruction::Swap { src: from, dst: to, width, count } => {
             let len = usize::from(width) * count as usize;
             swap::swap(isa, width, part(src, from, len), part_mut(dst, to, len));
         }
-        Step::Zero { dst: to, len } => part_mut(dst, to, len as usize).fill(0),
-        Step::Fill { dst: to, ref bytes } => part_mut(dst, to, bytes.len()).copy_from_slice(bytes),
-        Step::Number { src: at, dst: target, count, from, to, loss, path } => {
+        Instruction::Zero { dst: to, len } => part_mut(dst, to, len as usize).fill(0),
+        Instruction::Fill { dst: to, ref bytes } => part_mut(dst, to, bytes.len()).copy_from_slice(bytes),
+        Instruction::Number { src: at, dst: target, count, from, to, loss, path } => {
             let (from_len, to_len) = (usize::from(from.width) * count as usize, usize::from(to.width) * count as usize);
             if !common::convert(part(src, at, from_len), part_mut(dst, target, to_len), from, to) {
                 each_number(src, dst, (at, target, count), from, to, |value| number::convert(value, to, loss))
                     .map_err(|kind| Failure { path, kind })?;
             }
         }
-        Step::Renumber { src: at, dst: target, count, from, to, ref table, path } => {
+        Instruction::Renumber { src: at, dst: target, count, from, to, ref table, path } => {
             each_number(src, dst, (at, target, count), from, to, |value| renumber(value, table))
                 .map_err(|kind| Failure { path, kind })?;
         }
-        Step::Require { src: flag, path } => {
+        Instruction::Require { src: flag, path } => {
             if src[flag as usize] == 0 {
                 return Err(Failure { path, kind: StepErrorKind::Absent });
             }
         }
-        Step::IfPresent { src: flag, dst: to, ref otherwise, ref steps } => {
+        Instruction::IfPresent { src: flag, dst: to, ref otherwise, ref steps } => {
             if src[flag as usize] == 0 {
                 part_mut(dst, to, otherwise.len()).copy_from_slice(otherwise);
             } else {
                 run_steps(isa, steps, src, dst)?;
             }
         }
-        Step::Repeat { src: from, dst: to, count, src_stride, dst_stride, ref steps } => {
+        Instruction::Repeat { src: from, dst: to, count, src_stride, dst_stride, ref steps } => {
             let strides = (src_stride as usize, dst_stride as usize);
             repeat(isa, steps, &src[from as usize..], &mut dst[to as usize..], count as usize, strides)?;
         }
-        Step::Permute { src: from, dst: to, ref order, src_stride, dst_stride, ref steps } => {
+        Instruction::Permute { src: from, dst: to, ref order, src_stride, dst_stride, ref steps } => {
             for (item, &taken) in order.iter().enumerate() {
                 let from = from as usize + taken as usize * src_stride as usize;
                 let to = to as usize + item * dst_stride as usize;
                 run_steps(isa, steps, &src[from..], &mut dst[to..])?;
             }
         }
-        Step::Shuffle { ref windows } => simd::shuffle(isa, windows, src, dst, 1, (0, 0)),
+        Instruction::Shuffle { ref windows } => simd::shuffle(isa, windows, src, dst, 1, (0, 0)),
     }
     Ok(())
 }

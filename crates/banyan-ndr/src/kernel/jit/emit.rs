@@ -10,7 +10,7 @@ use cranelift_frontend::FunctionBuilder;
 use super::{memory, numbers};
 use crate::kernel::interpret::WideLoop;
 use crate::kernel::merge::Merged;
-use crate::kernel::program::{Program, Step};
+use crate::kernel::program::{Instruction, Program};
 use crate::kernel::program::{reach, reach_of};
 
 /// Windows in a loop from which on a call of the interpreter, with wider vectors, costs less than the loop itself.
@@ -30,7 +30,7 @@ pub(super) struct Emitter<'a> {
 /// What generated code calls, at the addresses it has been told.
 #[derive(Debug, Default)]
 pub(super) struct Called {
-    steps: Vec<Arc<Step>>,
+    steps: Vec<Arc<Instruction>>,
     wide_loops: Vec<Arc<WideLoop>>,
 }
 
@@ -99,7 +99,7 @@ impl<'a> Emitter<'a> {
     fn items(
         &mut self,
         (item, count): (Item, Value),
-        steps: &[Step],
+        steps: &[Instruction],
         group: usize,
         sizes: (usize, usize),
     ) -> (Item, Value) {
@@ -122,47 +122,47 @@ impl<'a> Emitter<'a> {
         (Item { src, dst }, left)
     }
 
-    pub(super) fn steps(&mut self, steps: &[Step], item: Item) {
+    pub(super) fn steps(&mut self, steps: &[Instruction], item: Item) {
         for step in steps {
             self.step(step, item);
         }
     }
 
-    fn step(&mut self, step: &Step, item: Item) {
+    fn step(&mut self, step: &Instruction, item: Item) {
         match *step {
-            Step::Copy { src, dst, len } => self.copy(item, src, dst, len),
-            Step::Swap { src, dst, width, count } => self.swap(item, (src, dst), width, count),
-            Step::Zero { dst, len } if len <= 128 => self.fill(item, dst, &vec![0; len as usize]),
-            Step::Fill { dst, ref bytes } if bytes.len() <= 128 => self.fill(item, dst, bytes),
-            Step::Shuffle { ref windows } => windows.iter().for_each(|window| self.window(item, window)),
-            Step::Number { src, dst, count, from, to, loss, .. } => match numbers::is_generated(from, to) {
+            Instruction::Copy { src, dst, len } => self.copy(item, src, dst, len),
+            Instruction::Swap { src, dst, width, count } => self.swap(item, (src, dst), width, count),
+            Instruction::Zero { dst, len } if len <= 128 => self.fill(item, dst, &vec![0; len as usize]),
+            Instruction::Fill { dst, ref bytes } if bytes.len() <= 128 => self.fill(item, dst, bytes),
+            Instruction::Shuffle { ref windows } => windows.iter().for_each(|window| self.window(item, window)),
+            Instruction::Number { src, dst, count, from, to, loss, .. } => match numbers::is_generated(from, to) {
                 true => self.numbers(item, (src, dst, count), from, to, loss),
                 false => self.call_back(step, item),
             },
-            Step::Require { src, .. } => {
+            Instruction::Require { src, .. } => {
                 let flag = self.flag(item, src);
                 let absent = self.builder.ins().icmp_imm_s(IntCC::Equal, flag, 0);
                 self.fail_if(absent);
             }
-            Step::IfPresent { src, dst, ref otherwise, ref steps } if otherwise.len() <= 128 => {
+            Instruction::IfPresent { src, dst, ref otherwise, ref steps } if otherwise.len() <= 128 => {
                 self.if_present(item, (src, dst), otherwise, steps);
             }
-            Step::Repeat { src, dst, count, src_stride, dst_stride, ref steps } => {
+            Instruction::Repeat { src, dst, count, src_stride, dst_stride, ref steps } => {
                 if let Some(wide) = wide_loop(step) {
                     return self.call_wide(wide, item);
                 }
                 let first = self.advance(item, src, dst);
                 self.repeat(first, count, (src_stride, dst_stride), |emitter, item| emitter.steps(steps, item));
             }
-            Step::Zero { .. }
-            | Step::Fill { .. }
-            | Step::IfPresent { .. }
-            | Step::Renumber { .. }
-            | Step::Permute { .. } => self.call_back(step, item),
+            Instruction::Zero { .. }
+            | Instruction::Fill { .. }
+            | Instruction::IfPresent { .. }
+            | Instruction::Renumber { .. }
+            | Instruction::Permute { .. } => self.call_back(step, item),
         }
     }
 
-    fn if_present(&mut self, item: Item, (src, dst): (u32, u32), otherwise: &[u8], steps: &[Step]) {
+    fn if_present(&mut self, item: Item, (src, dst): (u32, u32), otherwise: &[u8], steps: &[Instruction]) {
         let (present, absent, done) =
             (self.builder.create_block(), self.builder.create_block(), self.builder.create_block());
         let flag = self.flag(item, src);
@@ -196,7 +196,7 @@ impl<'a> Emitter<'a> {
     }
 
     /// Has the interpreter do `step`.
-    fn call_back(&mut self, step: &Step, item: Item) {
+    fn call_back(&mut self, step: &Instruction, item: Item) {
         let (read, written) = reach(step);
         let step = Arc::new(step.clone());
         let address = Arc::as_ptr(&step).expose_provenance();
@@ -262,9 +262,9 @@ impl<'a> Emitter<'a> {
 }
 
 /// The interpreter's loop, where that is so much faster that it pays to call it.
-fn wide_loop(step: &Step) -> Option<WideLoop> {
-    let Step::Repeat { count, steps, .. } = step else { return None };
-    let [Step::Shuffle { windows }] = steps.as_slice() else { return None };
+fn wide_loop(step: &Instruction) -> Option<WideLoop> {
+    let Instruction::Repeat { count, steps, .. } = step else { return None };
+    let [Instruction::Shuffle { windows }] = steps.as_slice() else { return None };
     if u64::from(*count) * (windows.len() as u64) < WIDE_LOOP { None } else { WideLoop::new(step) }
 }
 
@@ -274,7 +274,7 @@ pub(super) fn flags() -> MemFlagsData {
 }
 
 /// What makes it right that loads and stores are not checked one by one.
-fn assert_reach(steps: &[Step], sizes: (usize, usize)) {
+fn assert_reach(steps: &[Instruction], sizes: (usize, usize)) {
     let (read, written) = reach_of(steps);
     assert!(read <= sizes.0 as u64 && written <= sizes.1 as u64, "steps leave their item");
 }

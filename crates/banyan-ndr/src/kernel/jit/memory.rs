@@ -3,7 +3,7 @@
 use memmap2::{Mmap, MmapMut};
 
 use crate::kernel::interpret::{self, Isa, WideLoop};
-use crate::kernel::program::Step;
+use crate::kernel::program::Instruction;
 
 /// The function that [`super::emit`] generates.
 type Function = unsafe extern "C" fn(*const u8, usize, *mut u8, usize, usize) -> u64;
@@ -40,7 +40,7 @@ impl Executable {
 ///
 /// `step` must be a step that outlives the call; `src` and `dst` must have the lengths given, and not overlap.
 pub(super) unsafe extern "C" fn interpret_step(
-    step: *const Step,
+    step: *const Instruction,
     src: *const u8,
     src_len: usize,
     dst: *mut u8,

@@ -1,7 +1,7 @@
 //! Steps that only move bytes: telling them, shifting them, joining neighbours, and their map from byte to byte.
 
 use super::Array;
-use crate::kernel::program::{Number, NumberKind, Step};
+use crate::kernel::program::{Instruction, Number, NumberKind};
 
 /// Where a target byte comes from: a source byte, or nothing (zero).
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -11,14 +11,16 @@ pub(super) struct Byte {
 }
 
 /// Whether all steps only move bytes, and do so one by one.
-pub(super) fn only_moves_bytes(steps: &[Step]) -> bool {
-    steps.iter().all(|step| matches!(step, Step::Copy { .. } | Step::Swap { .. } | Step::Zero { .. }))
+pub(super) fn only_moves_bytes(steps: &[Instruction]) -> bool {
+    steps
+        .iter()
+        .all(|step| matches!(step, Instruction::Copy { .. } | Instruction::Swap { .. } | Instruction::Zero { .. }))
 }
 
 /// The same conversion of numbers by moving bytes, if that is possible: the numbers are alike but for their byte order,
 /// or unsigned ones become wider.
-pub(super) fn as_moves(step: &Step) -> Option<Vec<Step>> {
-    let Step::Number { src, dst, count, from, to, .. } = *step else { return None };
+pub(super) fn as_moves(step: &Instruction) -> Option<Vec<Instruction>> {
+    let Instruction::Number { src, dst, count, from, to, .. } = *step else { return None };
     let widens = from.kind == NumberKind::Unsigned
         && matches!(to.kind, NumberKind::Unsigned | NumberKind::Signed)
         && from.width < to.width;
@@ -34,60 +36,64 @@ pub(super) fn as_moves(step: &Step) -> Option<Vec<Step>> {
         crate::ByteOrder::Little => (0, u32::from(from.width)),
         crate::ByteOrder::Big => (zeros, 0),
     };
-    let steps = vec![reordered(0, value_at, 1, from, to), Step::Zero { dst: zeros_at, len: zeros }];
+    let steps = vec![reordered(0, value_at, 1, from, to), Instruction::Zero { dst: zeros_at, len: zeros }];
     let (src_stride, dst_stride) = (u32::from(from.width), u32::from(to.width));
-    Some(vec![Step::Repeat { src, dst, count, src_stride, dst_stride, steps }])
+    Some(vec![Instruction::Repeat { src, dst, count, src_stride, dst_stride, steps }])
 }
 
 /// Moves `count` numbers of the width of `from` into the byte order of `to`.
-fn reordered(src: u32, dst: u32, count: u32, from: Number, to: Number) -> Step {
+fn reordered(src: u32, dst: u32, count: u32, from: Number, to: Number) -> Instruction {
     if from.order == to.order || from.width == 1 {
-        Step::Copy { src, dst, len: count * u32::from(from.width) }
+        Instruction::Copy { src, dst, len: count * u32::from(from.width) }
     } else {
-        Step::Swap { src, dst, width: from.width, count }
+        Instruction::Swap { src, dst, width: from.width, count }
     }
 }
 
 /// One step for a whole array whose items are one step each, without gaps.
-pub(super) fn collapse(item: &[Step], array: &Array) -> Option<Step> {
+pub(super) fn collapse(item: &[Instruction], array: &Array) -> Option<Instruction> {
     let [step] = item else { return None };
     let Array { src, dst, count, src_stride, dst_stride } = *array;
     let gapless = |from: u64, to: u64| from == u64::from(src_stride) && to == u64::from(dst_stride);
     match *step {
-        Step::Copy { src: 0, dst: 0, len } if gapless(len.into(), len.into()) => {
-            Some(Step::Copy { src, dst, len: len.checked_mul(count)? })
+        Instruction::Copy { src: 0, dst: 0, len } if gapless(len.into(), len.into()) => {
+            Some(Instruction::Copy { src, dst, len: len.checked_mul(count)? })
         }
-        Step::Swap { src: 0, dst: 0, width, count: inner } => {
+        Instruction::Swap { src: 0, dst: 0, width, count: inner } => {
             let len = u64::from(width) * u64::from(inner);
             gapless(len, len).then_some(())?;
-            Some(Step::Swap { src, dst, width, count: inner.checked_mul(count)? })
+            Some(Instruction::Swap { src, dst, width, count: inner.checked_mul(count)? })
         }
-        Step::Zero { dst: 0, len } if len == dst_stride => Some(Step::Zero { dst, len: len.checked_mul(count)? }),
-        Step::Number { src: 0, dst: 0, count: inner, from, to, loss, path } => {
+        Instruction::Zero { dst: 0, len } if len == dst_stride => {
+            Some(Instruction::Zero { dst, len: len.checked_mul(count)? })
+        }
+        Instruction::Number { src: 0, dst: 0, count: inner, from, to, loss, path } => {
             let inner_wide = u64::from(inner);
             gapless(inner_wide * u64::from(from.width), inner_wide * u64::from(to.width)).then_some(())?;
-            Some(Step::Number { src, dst, count: inner.checked_mul(count)?, from, to, loss, path })
+            Some(Instruction::Number { src, dst, count: inner.checked_mul(count)?, from, to, loss, path })
         }
         _ => None,
     }
 }
 
 /// Appends steps that only move bytes, `by_src` and `by_dst` further on.
-pub(super) fn shift_into(steps: &[Step], by_src: u32, by_dst: u32, out: &mut Vec<Step>) {
+pub(super) fn shift_into(steps: &[Instruction], by_src: u32, by_dst: u32, out: &mut Vec<Instruction>) {
     out.extend(steps.iter().map(|step| match *step {
-        Step::Copy { src, dst, len } => Step::Copy { src: src + by_src, dst: dst + by_dst, len },
-        Step::Swap { src, dst, width, count } => Step::Swap { src: src + by_src, dst: dst + by_dst, width, count },
-        Step::Zero { dst, len } => Step::Zero { dst: dst + by_dst, len },
+        Instruction::Copy { src, dst, len } => Instruction::Copy { src: src + by_src, dst: dst + by_dst, len },
+        Instruction::Swap { src, dst, width, count } => {
+            Instruction::Swap { src: src + by_src, dst: dst + by_dst, width, count }
+        }
+        Instruction::Zero { dst, len } => Instruction::Zero { dst: dst + by_dst, len },
         _ => unreachable!("only steps that move bytes are shifted"),
     }));
 }
 
 /// Joins neighbours. Steps that only move bytes come first, in the order of their targets; the others keep theirs.
-pub(super) fn join(steps: Vec<Step>) -> Vec<Step> {
-    let (mut moves, rest): (Vec<Step>, Vec<Step>) =
+pub(super) fn join(steps: Vec<Instruction>) -> Vec<Instruction> {
+    let (mut moves, rest): (Vec<Instruction>, Vec<Instruction>) =
         steps.into_iter().partition(|step| only_moves_bytes(std::slice::from_ref(step)));
     moves.sort_by_key(target);
-    let mut joined: Vec<Step> = Vec::with_capacity(moves.len());
+    let mut joined: Vec<Instruction> = Vec::with_capacity(moves.len());
     for step in moves {
         match joined.last_mut().and_then(|last| joined_pair(last, &step)) {
             Some(pair) => *joined.last_mut().expect("there is a last step to join with") = pair,
@@ -95,62 +101,65 @@ pub(super) fn join(steps: Vec<Step>) -> Vec<Step> {
         }
     }
     joined.retain(|step| {
-        !matches!(step, Step::Copy { len: 0, .. } | Step::Swap { count: 0, .. } | Step::Zero { len: 0, .. })
+        !matches!(
+            step,
+            Instruction::Copy { len: 0, .. } | Instruction::Swap { count: 0, .. } | Instruction::Zero { len: 0, .. }
+        )
     });
     joined.extend(rest);
     joined
 }
 
-fn target(step: &Step) -> u32 {
+fn target(step: &Instruction) -> u32 {
     match *step {
-        Step::Copy { dst, .. } | Step::Swap { dst, .. } | Step::Zero { dst, .. } => dst,
+        Instruction::Copy { dst, .. } | Instruction::Swap { dst, .. } | Instruction::Zero { dst, .. } => dst,
         _ => unreachable!("only steps that move bytes are sorted"),
     }
 }
 
 /// One step for two neighbours of the same kind.
-fn joined_pair(first: &Step, second: &Step) -> Option<Step> {
+fn joined_pair(first: &Instruction, second: &Instruction) -> Option<Instruction> {
     match (first, second) {
-        (&Step::Copy { src, dst, len }, &Step::Copy { src: next_src, dst: next_dst, len: more })
+        (&Instruction::Copy { src, dst, len }, &Instruction::Copy { src: next_src, dst: next_dst, len: more })
             if src + len == next_src && dst + len == next_dst =>
         {
-            Some(Step::Copy { src, dst, len: len + more })
+            Some(Instruction::Copy { src, dst, len: len + more })
         }
         (
-            &Step::Swap { src, dst, width, count },
-            &Step::Swap { src: next_src, dst: next_dst, width: next_width, count: more },
+            &Instruction::Swap { src, dst, width, count },
+            &Instruction::Swap { src: next_src, dst: next_dst, width: next_width, count: more },
         ) if width == next_width => {
             let len = u32::from(width) * count;
-            (src + len == next_src && dst + len == next_dst).then_some(Step::Swap {
+            (src + len == next_src && dst + len == next_dst).then_some(Instruction::Swap {
                 src,
                 dst,
                 width,
                 count: count + more,
             })
         }
-        (&Step::Zero { dst, len }, &Step::Zero { dst: next_dst, len: more }) if dst + len == next_dst => {
-            Some(Step::Zero { dst, len: len + more })
+        (&Instruction::Zero { dst, len }, &Instruction::Zero { dst: next_dst, len: more }) if dst + len == next_dst => {
+            Some(Instruction::Zero { dst, len: len + more })
         }
         _ => None,
     }
 }
 
 /// Every target byte of steps that only move bytes, in ascending order.
-pub(super) fn byte_map(steps: &[Step]) -> Vec<Byte> {
+pub(super) fn byte_map(steps: &[Instruction]) -> Vec<Byte> {
     let mut bytes = Vec::new();
     for step in steps {
         match *step {
-            Step::Copy { src, dst, len } => {
+            Instruction::Copy { src, dst, len } => {
                 bytes.extend((0..len).map(|i| Byte { dst: (dst + i) as usize, src: Some((src + i) as usize) }));
             }
-            Step::Swap { src, dst, width, count } => {
+            Instruction::Swap { src, dst, width, count } => {
                 let width = u32::from(width);
                 bytes.extend((0..width * count).map(|i| {
                     let mirrored = i / width * width + (width - 1 - i % width);
                     Byte { dst: (dst + i) as usize, src: Some((src + mirrored) as usize) }
                 }));
             }
-            Step::Zero { dst, len } => {
+            Instruction::Zero { dst, len } => {
                 bytes.extend((0..len).map(|i| Byte { dst: (dst + i) as usize, src: None }));
             }
             _ => unreachable!("only steps that move bytes have a byte map"),

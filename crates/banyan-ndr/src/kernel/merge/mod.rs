@@ -17,7 +17,7 @@ mod windows;
 
 use super::interpret::Isa;
 use super::program::reach_of;
-use super::program::{Program, Step};
+use super::program::{Instruction, Program};
 
 /// Arrays and groups of items up to this many bytes are unrolled.
 const INLINE: usize = 256;
@@ -34,7 +34,7 @@ const MAX_BYTES: usize = 1 << 16;
 #[derive(Debug)]
 pub(super) struct Merged {
     /// For one item.
-    pub(super) one: Vec<Step>,
+    pub(super) one: Vec<Instruction>,
     /// For several items at a time, where that gives wider steps.
     pub(super) block: Option<Block>,
 }
@@ -43,7 +43,7 @@ pub(super) struct Merged {
 #[derive(Debug)]
 pub(super) struct Block {
     pub(super) items: usize,
-    pub(super) steps: Vec<Step>,
+    pub(super) steps: Vec<Instruction>,
 }
 
 impl Merged {
@@ -60,7 +60,7 @@ impl Merged {
     /// Whether items are converted by windows alone, and the interpreter does them faster than generated code.
     pub(super) fn is_wide(&self, isa: Isa) -> bool {
         let steps = self.block.as_ref().map_or(&self.one, |block| &block.steps);
-        matches!(steps.as_slice(), [Step::Shuffle { windows }] if isa.is_wide(windows))
+        matches!(steps.as_slice(), [Instruction::Shuffle { windows }] if isa.is_wide(windows))
     }
 
     /// How many steps and windows there are, in all.
@@ -69,14 +69,14 @@ impl Merged {
     }
 }
 
-fn length(steps: &[Step]) -> usize {
+fn length(steps: &[Instruction]) -> usize {
     steps
         .iter()
         .map(|step| match step {
-            Step::Shuffle { windows } => windows.len(),
-            Step::IfPresent { steps, .. } | Step::Repeat { steps, .. } | Step::Permute { steps, .. } => {
-                1 + length(steps)
-            }
+            Instruction::Shuffle { windows } => windows.len(),
+            Instruction::IfPresent { steps, .. }
+            | Instruction::Repeat { steps, .. }
+            | Instruction::Permute { steps, .. } => 1 + length(steps),
             _ => 1,
         })
         .sum()
@@ -95,13 +95,13 @@ struct Merger {
 
 impl Merger {
     /// Merges the steps of an item and its inner lists.
-    fn merge(&mut self, steps: &[Step], extent: &Extent) -> Vec<Step> {
+    fn merge(&mut self, steps: &[Instruction], extent: &Extent) -> Vec<Instruction> {
         let simple = self.simplify(steps, extent);
         self.arrange(simple, extent)
     }
 
     /// Joins neighbours, dissolves small arrays, merges inner lists. Makes no windows on this level yet.
-    fn simplify(&mut self, steps: &[Step], extent: &Extent) -> Vec<Step> {
+    fn simplify(&mut self, steps: &[Instruction], extent: &Extent) -> Vec<Instruction> {
         let mut simple = Vec::with_capacity(steps.len());
         for step in steps {
             self.simplify_step(step, extent, &mut simple);
@@ -109,24 +109,24 @@ impl Merger {
         flat::join(simple)
     }
 
-    fn simplify_step(&mut self, step: &Step, extent: &Extent, out: &mut Vec<Step>) {
+    fn simplify_step(&mut self, step: &Instruction, extent: &Extent, out: &mut Vec<Instruction>) {
         match step {
-            Step::Number { .. } => match flat::as_moves(step) {
+            Instruction::Number { .. } => match flat::as_moves(step) {
                 Some(moves) => moves.iter().for_each(|step| self.simplify_step(step, extent, out)),
                 None => out.push(step.clone()),
             },
-            Step::IfPresent { src, dst, otherwise, steps } => {
+            Instruction::IfPresent { src, dst, otherwise, steps } => {
                 let inner = Extent { src: extent.src, dst: *dst as usize..*dst as usize + otherwise.len() };
                 let steps = self.merge(steps, &inner);
-                out.push(Step::IfPresent { src: *src, dst: *dst, otherwise: otherwise.clone(), steps });
+                out.push(Instruction::IfPresent { src: *src, dst: *dst, otherwise: otherwise.clone(), steps });
             }
-            Step::Repeat { count: 0, .. } => {}
-            Step::Repeat { src, dst, count, src_stride, dst_stride, steps } => {
+            Instruction::Repeat { count: 0, .. } => {}
+            Instruction::Repeat { src, dst, count, src_stride, dst_stride, steps } => {
                 let array =
                     Array { src: *src, dst: *dst, count: *count, src_stride: *src_stride, dst_stride: *dst_stride };
                 self.simplify_repeat(&array, steps, extent, out);
             }
-            Step::Permute { src, dst, order, src_stride, dst_stride, steps } => {
+            Instruction::Permute { src, dst, order, src_stride, dst_stride, steps } => {
                 let Some(last) = order.iter().max() else { return };
                 let ends = (array_end(*src, last + 1, *src_stride), array_end(*dst, order.len() as u32, *dst_stride));
                 let item = item_extent(steps, ends, (*src_stride, *dst_stride), extent);
@@ -138,16 +138,16 @@ impl Merger {
                 } else {
                     let steps = self.arrange(simple, &item);
                     let (order, src_stride, dst_stride) = (order.clone(), *src_stride, *dst_stride);
-                    out.push(Step::Permute { src: *src, dst: *dst, order, src_stride, dst_stride, steps });
+                    out.push(Instruction::Permute { src: *src, dst: *dst, order, src_stride, dst_stride, steps });
                 }
             }
             // An own list of windows could overwrite what others have written; only merging makes them.
-            Step::Shuffle { .. } => unreachable!("planners write no windows"),
+            Instruction::Shuffle { .. } => unreachable!("planners write no windows"),
             other => out.push(other.clone()),
         }
     }
 
-    fn simplify_repeat(&mut self, array: &Array, steps: &[Step], extent: &Extent, out: &mut Vec<Step>) {
+    fn simplify_repeat(&mut self, array: &Array, steps: &[Instruction], extent: &Extent, out: &mut Vec<Instruction>) {
         let ends =
             (array_end(array.src, array.count, array.src_stride), array_end(array.dst, array.count, array.dst_stride));
         let item = item_extent(steps, ends, (array.src_stride, array.dst_stride), extent);
@@ -168,7 +168,7 @@ impl Merger {
         if let Some(block) = self.block(&simple, array.src_stride as usize, array.dst_stride as usize) {
             let items = block.items as u32;
             done = array.count / items * items;
-            out.push(Step::Repeat {
+            out.push(Instruction::Repeat {
                 src: array.src,
                 dst: array.dst,
                 count: array.count / items,
@@ -181,12 +181,12 @@ impl Merger {
             let (src, dst) = array.item(done);
             let (src_stride, dst_stride) = (array.src_stride, array.dst_stride);
             let steps = self.arrange(simple, &item);
-            out.push(Step::Repeat { src, dst, count: array.count - done, src_stride, dst_stride, steps });
+            out.push(Instruction::Repeat { src, dst, count: array.count - done, src_stride, dst_stride, steps });
         }
     }
 
     /// Steps for several items at a time, if they only move bytes and windows fit several items better than one.
-    fn block(&mut self, simple: &[Step], src_stride: usize, dst_stride: usize) -> Option<Block> {
+    fn block(&mut self, simple: &[Instruction], src_stride: usize, dst_stride: usize) -> Option<Block> {
         let items = block_items(src_stride, dst_stride);
         let (read, written) = reach_of(simple);
         let side_by_side = read <= src_stride as u64 && written <= dst_stride as u64;
@@ -203,11 +203,11 @@ impl Merger {
     }
 
     /// Makes windows of what only moves bytes; the rest follows.
-    fn arrange(&mut self, simple: Vec<Step>, extent: &Extent) -> Vec<Step> {
-        if let [Step::Copy { .. } | Step::Swap { .. } | Step::Zero { .. }] = simple.as_slice() {
+    fn arrange(&mut self, simple: Vec<Instruction>, extent: &Extent) -> Vec<Instruction> {
+        if let [Instruction::Copy { .. } | Instruction::Swap { .. } | Instruction::Zero { .. }] = simple.as_slice() {
             return simple;
         }
-        let (short, rest): (Vec<Step>, Vec<Step>) = simple.into_iter().partition(is_short);
+        let (short, rest): (Vec<Instruction>, Vec<Instruction>) = simple.into_iter().partition(is_short);
         let bytes = flat::byte_map(&short);
         if bytes.len() > self.bytes_left {
             return short.into_iter().chain(rest).collect();
@@ -216,7 +216,7 @@ impl Merger {
         let (windows, left) = windows::cover(&bytes, extent);
         let mut steps = Vec::new();
         if !windows.is_empty() {
-            steps.push(Step::Shuffle { windows });
+            steps.push(Instruction::Shuffle { windows });
         }
         steps.extend(flat::join(windows::plain(&left)));
         steps.extend(rest);
@@ -225,11 +225,11 @@ impl Merger {
 }
 
 /// Whether windows do better than the step itself.
-fn is_short(step: &Step) -> bool {
+fn is_short(step: &Instruction) -> bool {
     match *step {
-        Step::Copy { len, .. } => len < LONG_COPY,
-        Step::Swap { width, count, .. } => u64::from(width) * u64::from(count) < u64::from(LONG_SWAP),
-        Step::Zero { len, .. } => len < LONG_ZERO,
+        Instruction::Copy { len, .. } => len < LONG_COPY,
+        Instruction::Swap { width, count, .. } => u64::from(width) * u64::from(count) < u64::from(LONG_SWAP),
+        Instruction::Zero { len, .. } => len < LONG_ZERO,
         _ => false,
     }
 }
@@ -257,7 +257,7 @@ fn array_end(start: u32, count: u32, stride: u32) -> u64 {
 
 /// What may be touched of one item of an array: all of its stride, or, where the last item is cut off or items overlap,
 /// no more than its steps touch anyway.
-fn item_extent(steps: &[Step], ends: (u64, u64), strides: (u32, u32), outer: &Extent) -> Extent {
+fn item_extent(steps: &[Instruction], ends: (u64, u64), strides: (u32, u32), outer: &Extent) -> Extent {
     let (read, written) = reach_of(steps);
     let src = if ends.0 <= outer.src as u64 { read.max(u64::from(strides.0)) } else { read };
     let dst = if ends.1 <= outer.dst.end as u64 { u64::from(strides.1) } else { written };

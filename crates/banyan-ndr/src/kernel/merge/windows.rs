@@ -7,7 +7,7 @@
 
 use super::Extent;
 use super::flat::Byte;
-use crate::kernel::program::{Step, Window};
+use crate::kernel::program::{Instruction, Window};
 
 const WIDTH: usize = 16;
 /// In a mask: no source byte.
@@ -77,7 +77,7 @@ impl Sources {
 }
 
 /// Steps for bytes that windows do not cover: runs of ascending sources are copied, mirrored ones swapped.
-pub(super) fn plain(bytes: &[Byte]) -> Vec<Step> {
+pub(super) fn plain(bytes: &[Byte]) -> Vec<Instruction> {
     let mut steps = Vec::new();
     let mut rest = bytes;
     while let Some(first) = rest.first() {
@@ -85,17 +85,17 @@ pub(super) fn plain(bytes: &[Byte]) -> Vec<Step> {
         let (step, len) = match first.src {
             None => {
                 let len = run(rest, |_, from| from.is_none());
-                (Step::Zero { dst, len: len as u32 }, len)
+                (Instruction::Zero { dst, len: len as u32 }, len)
             }
             Some(src) => {
                 let down = run(rest, |i, from| from.is_some_and(|from| from + i == src));
                 // A mirrored run that is no number's width is cut short by a window; its bytes are copied.
                 if let Some(width) = [16, 8, 4, 2].into_iter().find(|width| down == *width) {
                     let src = (src + 1 - width) as u32;
-                    (Step::Swap { src, dst, width: width as u8, count: 1 }, width)
+                    (Instruction::Swap { src, dst, width: width as u8, count: 1 }, width)
                 } else {
                     let up = run(rest, |i, from| from == Some(src + i));
-                    (Step::Copy { src: src as u32, dst, len: up as u32 }, up)
+                    (Instruction::Copy { src: src as u32, dst, len: up as u32 }, up)
                 }
             }
         };

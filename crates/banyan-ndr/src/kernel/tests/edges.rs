@@ -5,7 +5,7 @@ use super::super::interpret::Isa;
 use super::super::{Kernel, StepErrorKind};
 use super::{agree, every, oracle};
 use crate::ByteOrder;
-use crate::kernel::program::{Loss, Number, NumberKind, Program, Step};
+use crate::kernel::program::{Instruction, Loss, Number, NumberKind, Program};
 use crate::wire::write_uint;
 
 fn numbers() -> Vec<Number> {
@@ -49,7 +49,7 @@ fn patterns(from: Number) -> Vec<u128> {
 
 fn conversion(from: Number, to: Number, loss: Loss) -> Program {
     let (src_size, dst_size) = (usize::from(from.width), usize::from(to.width));
-    let steps = vec![Step::Number { src: 0, dst: 0, count: 1, from, to, loss, path: 0 }];
+    let steps = vec![Instruction::Number { src: 0, dst: 0, count: 1, from, to, loss, path: 0 }];
     Program { src_size, dst_size, steps, paths: vec!["x".to_string()] }
 }
 
@@ -114,7 +114,7 @@ fn the_first_failing_item_and_step_is_reported() {
     let number = |width| Number { kind: NumberKind::Unsigned, width, order };
     let narrow = |at: u32, path| {
         let (src, dst, loss) = (2 * at, at, Loss::Error);
-        Step::Number { src, dst, count: 1, from: number(2), to: number(1), loss, path }
+        Instruction::Number { src, dst, count: 1, from: number(2), to: number(1), loss, path }
     };
     let paths = vec!["a".to_string(), "b".to_string()];
     let program = Program { src_size: 4, dst_size: 2, steps: vec![narrow(0, 0), narrow(1, 1)], paths };
@@ -137,8 +137,8 @@ fn items_of_every_size_are_swapped_and_moved() {
             if u32::from(width) <= size - at {
                 let (src, dst) = (at + 3, at);
                 steps.push(match width {
-                    1 => Step::Copy { src, dst, len: 1 },
-                    _ => Step::Swap { src, dst, width, count: 1 },
+                    1 => Instruction::Copy { src, dst, len: 1 },
+                    _ => Instruction::Swap { src, dst, width, count: 1 },
                 });
                 at += u32::from(width);
             }
@@ -153,15 +153,15 @@ fn items_of_every_size_are_swapped_and_moved() {
 
 #[test]
 fn a_whole_copy_is_known_as_one_even_field_by_field() {
-    let steps = (0..6).map(|i| Step::Copy { src: 4 * i, dst: 4 * i, len: 4 }).collect();
+    let steps = (0..6).map(|i| Instruction::Copy { src: 4 * i, dst: 4 * i, len: 4 }).collect();
     let kernel = Kernel::new(Program { src_size: 24, dst_size: 24, steps, paths: Vec::new() });
-    assert_eq!(kernel.merged.one, [Step::Copy { src: 0, dst: 0, len: 24 }]);
+    assert_eq!(kernel.merged.one, [Instruction::Copy { src: 0, dst: 0, len: 24 }]);
     assert!(!kernel.pays(), "one call of memcpy does it");
 }
 
 #[test]
 fn a_target_that_is_a_part_of_the_source_is_copied_directly() {
-    let steps = vec![Step::Copy { src: 8, dst: 0, len: 24 }];
+    let steps = vec![Instruction::Copy { src: 8, dst: 0, len: 24 }];
     let program = Program { src_size: 40, dst_size: 24, steps, paths: Vec::new() };
     assert!(matches!(Kernel::new(program.clone()).direct, Some(Direct::Copy { start: 8, .. })));
     for count in [1, 3] {
@@ -173,30 +173,30 @@ fn a_target_that_is_a_part_of_the_source_is_copied_directly() {
 #[test]
 fn an_array_of_records_of_swapped_numbers_is_six_windows_an_element() {
     let element = vec![
-        Step::Swap { src: 0, dst: 0, width: 4, count: 2 },
-        Step::Swap { src: 8, dst: 8, width: 8, count: 6 },
-        Step::Swap { src: 56, dst: 56, width: 4, count: 6 },
-        Step::Swap { src: 80, dst: 80, width: 8, count: 1 },
-        Step::Swap { src: 88, dst: 88, width: 2, count: 2 },
-        Step::Swap { src: 92, dst: 92, width: 4, count: 1 },
+        Instruction::Swap { src: 0, dst: 0, width: 4, count: 2 },
+        Instruction::Swap { src: 8, dst: 8, width: 8, count: 6 },
+        Instruction::Swap { src: 56, dst: 56, width: 4, count: 6 },
+        Instruction::Swap { src: 80, dst: 80, width: 8, count: 1 },
+        Instruction::Swap { src: 88, dst: 88, width: 2, count: 2 },
+        Instruction::Swap { src: 92, dst: 92, width: 4, count: 1 },
     ];
-    let steps = vec![Step::Repeat { src: 0, dst: 0, count: 10, src_stride: 96, dst_stride: 96, steps: element }];
+    let steps = vec![Instruction::Repeat { src: 0, dst: 0, count: 10, src_stride: 96, dst_stride: 96, steps: element }];
     let kernel = Kernel::new(Program { src_size: 960, dst_size: 960, steps, paths: Vec::new() });
-    let [Step::Repeat { steps, .. }] = &*kernel.merged.one else { panic!("{:?}", kernel.merged) };
-    assert!(matches!(&**steps, [Step::Shuffle { windows }] if windows.len() == 6), "{steps:?}");
+    let [Instruction::Repeat { steps, .. }] = &*kernel.merged.one else { panic!("{:?}", kernel.merged) };
+    assert!(matches!(&**steps, [Instruction::Shuffle { windows }] if windows.len() == 6), "{steps:?}");
 }
 
 #[test]
 #[should_panic(expected = "writes to byte 5 of 4")]
 fn a_program_that_leaves_its_item_is_refused() {
-    let steps = vec![Step::Copy { src: 0, dst: 1, len: 4 }];
+    let steps = vec![Instruction::Copy { src: 0, dst: 1, len: 4 }];
     Kernel::new(Program { src_size: 8, dst_size: 4, steps, paths: Vec::new() });
 }
 
 #[test]
 #[should_panic(expected = "target is not 2 items")]
 fn a_run_on_a_target_of_another_length_is_refused() {
-    let steps = vec![Step::Swap { src: 0, dst: 0, width: 4, count: 1 }];
+    let steps = vec![Instruction::Swap { src: 0, dst: 0, width: 4, count: 1 }];
     let kernel = Kernel::new(Program { src_size: 4, dst_size: 4, steps, paths: Vec::new() });
     kernel.compile();
     let _ = kernel.run(&[0; 8], &mut [0; 7], 2);

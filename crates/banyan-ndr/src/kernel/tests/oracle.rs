@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use crate::ByteOrder;
-use crate::kernel::program::{Loss, Number, NumberKind, Program, Step};
+use crate::kernel::program::{Instruction, Loss, Number, NumberKind, Program};
 use crate::kernel::{StepError, StepErrorKind};
 
 pub(super) fn run(program: &Program, src: &[u8], count: usize) -> Result<Vec<u8>, StepError> {
@@ -17,21 +17,21 @@ pub(super) fn run(program: &Program, src: &[u8], count: usize) -> Result<Vec<u8>
 
 type Failed = (u32, StepErrorKind);
 
-fn steps(steps: &[Step], src: &[u8], dst: &mut [u8], from: usize, to: usize) -> Result<(), Failed> {
+fn steps(steps: &[Instruction], src: &[u8], dst: &mut [u8], from: usize, to: usize) -> Result<(), Failed> {
     for one in steps {
         step(one, src, dst, from, to)?;
     }
     Ok(())
 }
 
-fn step(step: &Step, source: &[u8], target: &mut [u8], from: usize, to: usize) -> Result<(), Failed> {
+fn step(step: &Instruction, source: &[u8], target: &mut [u8], from: usize, to: usize) -> Result<(), Failed> {
     match step {
-        Step::Copy { src, dst, len } => {
+        Instruction::Copy { src, dst, len } => {
             for i in 0..*len as usize {
                 target[to + *dst as usize + i] = source[from + *src as usize + i];
             }
         }
-        Step::Swap { src, dst, width, count } => {
+        Instruction::Swap { src, dst, width, count } => {
             let width = usize::from(*width);
             for number in 0..*count as usize {
                 for i in 0..width {
@@ -40,9 +40,9 @@ fn step(step: &Step, source: &[u8], target: &mut [u8], from: usize, to: usize) -
                 }
             }
         }
-        Step::Zero { dst, len } => target[to + *dst as usize..][..*len as usize].fill(0),
-        Step::Fill { dst, bytes } => target[to + *dst as usize..][..bytes.len()].copy_from_slice(bytes),
-        Step::Number { src, dst, count, from: kind, to: wanted, loss, path } => {
+        Instruction::Zero { dst, len } => target[to + *dst as usize..][..*len as usize].fill(0),
+        Instruction::Fill { dst, bytes } => target[to + *dst as usize..][..bytes.len()].copy_from_slice(bytes),
+        Instruction::Number { src, dst, count, from: kind, to: wanted, loss, path } => {
             for i in 0..*count as usize {
                 let at = from + *src as usize + i * usize::from(kind.width);
                 let value = read(&source[at..][..usize::from(kind.width)], *kind);
@@ -51,7 +51,7 @@ fn step(step: &Step, source: &[u8], target: &mut [u8], from: usize, to: usize) -
                 write(&mut target[at..][..usize::from(wanted.width)], wanted.order, bits);
             }
         }
-        Step::Renumber { src, dst, count, from: kind, to: wanted, table, path } => {
+        Instruction::Renumber { src, dst, count, from: kind, to: wanted, table, path } => {
             for i in 0..*count as usize {
                 let at = from + *src as usize + i * usize::from(kind.width);
                 let Exact::Integer { negative, magnitude } = read(&source[at..][..usize::from(kind.width)], *kind)
@@ -66,33 +66,33 @@ fn step(step: &Step, source: &[u8], target: &mut [u8], from: usize, to: usize) -
                 write(&mut target[at..][..usize::from(wanted.width)], wanted.order, *bits as u128);
             }
         }
-        Step::Require { src, path } => {
+        Instruction::Require { src, path } => {
             if source[from + *src as usize] == 0 {
                 return Err((*path, StepErrorKind::Absent));
             }
         }
-        Step::IfPresent { src, dst, otherwise, steps: inner } => {
+        Instruction::IfPresent { src, dst, otherwise, steps: inner } => {
             if source[from + *src as usize] == 0 {
                 target[to + *dst as usize..][..otherwise.len()].copy_from_slice(otherwise);
             } else {
                 steps(inner, source, target, from, to)?;
             }
         }
-        Step::Repeat { src, dst, count, src_stride, dst_stride, steps: inner } => {
+        Instruction::Repeat { src, dst, count, src_stride, dst_stride, steps: inner } => {
             for i in 0..*count as usize {
                 let from = from + *src as usize + i * *src_stride as usize;
                 let to = to + *dst as usize + i * *dst_stride as usize;
                 steps(inner, source, target, from, to)?;
             }
         }
-        Step::Permute { src, dst, order, src_stride, dst_stride, steps: inner } => {
+        Instruction::Permute { src, dst, order, src_stride, dst_stride, steps: inner } => {
             for (i, taken) in order.iter().enumerate() {
                 let from = from + *src as usize + *taken as usize * *src_stride as usize;
                 let to = to + *dst as usize + i * *dst_stride as usize;
                 steps(inner, source, target, from, to)?;
             }
         }
-        Step::Shuffle { .. } => panic!("not planned"),
+        Instruction::Shuffle { .. } => panic!("not planned"),
     }
     Ok(())
 }

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use super::{agree, generated_code_agrees, interpreters_agree};
 use crate::ByteOrder;
 use crate::kernel::Kernel;
-use crate::kernel::program::{Loss, Number, NumberKind, Program, Step};
+use crate::kernel::program::{Instruction, Loss, Number, NumberKind, Program};
 
 /// A step before it has its place.
 #[derive(Debug, Clone)]
@@ -80,7 +80,7 @@ fn placed(piece: impl Strategy<Value = Piece>) -> impl Strategy<Value = Placed> 
 }
 
 /// Gives every piece its place from (`src`, `dst`) on, and returns the steps and the ends.
-fn lay_out(pieces: &[Placed], src: u32, dst: u32) -> (Vec<Step>, u32, u32) {
+fn lay_out(pieces: &[Placed], src: u32, dst: u32) -> (Vec<Instruction>, u32, u32) {
     let mut at = src;
     let mut ordered = Vec::new();
     for placed in pieces {
@@ -114,35 +114,37 @@ fn source_len(piece: &Piece) -> u32 {
 }
 
 /// The step at its place, and the target bytes it takes.
-fn step(piece: &Piece, src: u32, dst: u32) -> (Step, u32) {
+fn step(piece: &Piece, src: u32, dst: u32) -> (Instruction, u32) {
     match piece {
-        Piece::Copy(len) => (Step::Copy { src, dst, len: *len }, *len),
-        Piece::Swap(width, count) => (Step::Swap { src, dst, width: *width, count: *count }, u32::from(*width) * count),
-        Piece::Zero(len) => (Step::Zero { dst, len: *len }, *len),
-        Piece::Fill(bytes) => (Step::Fill { dst, bytes: bytes.clone().into() }, bytes.len() as u32),
+        Piece::Copy(len) => (Instruction::Copy { src, dst, len: *len }, *len),
+        Piece::Swap(width, count) => {
+            (Instruction::Swap { src, dst, width: *width, count: *count }, u32::from(*width) * count)
+        }
+        Piece::Zero(len) => (Instruction::Zero { dst, len: *len }, *len),
+        Piece::Fill(bytes) => (Instruction::Fill { dst, bytes: bytes.clone().into() }, bytes.len() as u32),
         Piece::Number(count, from, to, loss) => {
             let (from, to, loss, path) = (*from, *to, *loss, src);
-            (Step::Number { src, dst, count: *count, from, to, loss, path }, count * u32::from(to.width))
+            (Instruction::Number { src, dst, count: *count, from, to, loss, path }, count * u32::from(to.width))
         }
         Piece::Renumber(from, to) => {
             let table = [(-1, 3), (0, 0), (1, 7), (255, 2)].into();
             let (from, to) = (*from, *to);
-            (Step::Renumber { src, dst, count: 1, from, to, table, path: src }, u32::from(to.width))
+            (Instruction::Renumber { src, dst, count: 1, from, to, table, path: src }, u32::from(to.width))
         }
-        Piece::Require => (Step::Require { src, path: src }, 0),
+        Piece::Require => (Instruction::Require { src, path: src }, 0),
         Piece::IfPresent(inner) => {
             let (steps, _, end) = lay_out(inner, src + 1, dst);
             let otherwise = (dst..end).map(|i| i as u8).collect();
-            (Step::IfPresent { src, dst, otherwise, steps }, end - dst)
+            (Instruction::IfPresent { src, dst, otherwise, steps }, end - dst)
         }
         Piece::Repeat(count, inner) => {
             let (steps, src_stride, dst_stride) = lay_out(inner, 0, 0);
-            (Step::Repeat { src, dst, count: *count, src_stride, dst_stride, steps }, count * dst_stride)
+            (Instruction::Repeat { src, dst, count: *count, src_stride, dst_stride, steps }, count * dst_stride)
         }
         Piece::Permute(order, inner) => {
             let (steps, src_stride, dst_stride) = lay_out(inner, 0, 0);
             let len = order.len() as u32 * dst_stride;
-            (Step::Permute { src, dst, order: order.clone().into(), src_stride, dst_stride, steps }, len)
+            (Instruction::Permute { src, dst, order: order.clone().into(), src_stride, dst_stride, steps }, len)
         }
     }
 }

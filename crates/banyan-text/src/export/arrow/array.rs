@@ -15,24 +15,24 @@ use banyan_ndr::{DefId, Definition, DynRecord, Format, Type, Value};
 
 /// A value, and the record whose table it may refer to.
 #[derive(Clone, Copy)]
-struct Place<'a> {
+struct ValueOf<'a> {
     record: &'a DynRecord,
     value: &'a Value,
 }
 
 /// One column: a value, or nothing, for each row.
-type Cells<'a> = Vec<Option<Place<'a>>>;
+type Cells<'a> = Vec<Option<ValueOf<'a>>>;
 
-impl<'a> Place<'a> {
-    fn of(record: &'a DynRecord, value: &'a Value) -> Option<Place<'a>> {
+impl<'a> ValueOf<'a> {
+    fn of(record: &'a DynRecord, value: &'a Value) -> Option<ValueOf<'a>> {
         let value = record.resolve(value);
-        (*value != Value::Null).then_some(Place { record, value })
+        (*value != Value::Null).then_some(ValueOf { record, value })
     }
 }
 
 /// The columns of a table.
 pub(super) fn columns(format: &Format, rows: &[DynRecord]) -> Result<Vec<ArrayRef>, ExportError> {
-    let cells: Cells<'_> = rows.iter().map(|row| Place::of(row, &row.root)).collect();
+    let cells: Cells<'_> = rows.iter().map(|row| ValueOf::of(row, &row.root)).collect();
     member_arrays(format, DefId::ROOT, &cells)
 }
 
@@ -57,7 +57,7 @@ fn member_arrays(format: &Format, id: DefId, cells: &Cells<'_>) -> Result<Vec<Ar
 }
 
 fn each<'a>(cells: &Cells<'a>, part: impl Fn(&'a Value) -> Option<&'a Value>) -> Cells<'a> {
-    cells.iter().map(|cell| cell.and_then(|place| Place::of(place.record, part(place.value)?))).collect()
+    cells.iter().map(|cell| cell.and_then(|place| ValueOf::of(place.record, part(place.value)?))).collect()
 }
 
 fn member(value: &Value, at: usize) -> Option<&Value> {
@@ -106,11 +106,11 @@ fn lists(format: &Format, name: &str, item: &Type, left: usize, cells: &Cells<'_
     for cell in cells {
         let before = inner.len();
         match cell {
-            Some(Place { record, value: Value::List(items) }) => {
-                inner.extend(items.iter().map(|item| Place::of(record, item)));
+            Some(ValueOf { record, value: Value::List(items) }) => {
+                inner.extend(items.iter().map(|item| ValueOf::of(record, item)));
             }
             // An array of bytes may be held as such.
-            Some(Place { value: Value::Bytes(_), .. }) => {
+            Some(ValueOf { value: Value::Bytes(_), .. }) => {
                 let reason = "bytes where a list of items is expected".into();
                 return Err(ExportError::NoColumn { field: name.to_owned(), reason });
             }
@@ -133,7 +133,7 @@ fn lists(format: &Format, name: &str, item: &Type, left: usize, cells: &Cells<'_
 }
 
 fn texts(name: &str, cells: &Cells<'_>) -> Result<ArrayRef, ExportError> {
-    let text = |cell: &Option<Place<'_>>| match cell.as_ref().map(|place| place.value) {
+    let text = |cell: &Option<ValueOf<'_>>| match cell.as_ref().map(|place| place.value) {
         Some(Value::Str(text) | Value::Enum(text)) => Ok(Some(text.clone())),
         Some(Value::Char(char)) => Ok(Some(char.to_string())),
         Some(Value::Int(number)) => Ok(Some(number.to_string())),

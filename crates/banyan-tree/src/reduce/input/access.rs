@@ -6,7 +6,7 @@ use banyan_ndr::{ByteOrder, DecodeError, RecordView, Type, reverse_numbers};
 use super::datum::{self, Budget, datum, outside, slots};
 use super::walk;
 use crate::reduce::Fault;
-use crate::reduce::specification::Step;
+use crate::reduce::specification::PathStep;
 use crate::reduce::value::Datum;
 
 /// The way to the values of a path.
@@ -22,7 +22,7 @@ pub(in crate::reduce) enum Access {
     /// Items side by side.
     Run(RunAccess),
     /// Whatever else: step by step, through pointers and optionals.
-    Walk(Vec<Step>),
+    Walk(Vec<PathStep>),
 }
 
 /// The way to items side by side.

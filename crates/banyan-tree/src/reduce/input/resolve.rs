@@ -4,7 +4,7 @@ use banyan_ndr::{DefId, Dim, Format, Order, Type};
 
 use super::access::{Count, Length, RunAccess};
 use super::{Access, datum};
-use crate::reduce::specification::{Path, Step};
+use crate::reduce::specification::{Path, PathStep};
 use crate::reduce::value::Kind;
 
 /// What a path leads to in records of one format.
@@ -83,12 +83,12 @@ struct Follower<'f> {
 }
 
 impl Follower<'_> {
-    fn step(&mut self, step: &Step) -> Result<(), Unresolved> {
+    fn step(&mut self, step: &PathStep) -> Result<(), Unresolved> {
         self.through_references();
         match step {
-            Step::Name(name) => self.field(name),
-            Step::Item(index) => Ok(self.item(*index)?),
-            Step::All => match self.array() {
+            PathStep::Name(name) => self.field(name),
+            PathStep::Item(index) => Ok(self.item(*index)?),
+            PathStep::All => match self.array() {
                 Some(_) => {
                     self.all();
                     Ok(())

@@ -5,14 +5,14 @@ use banyan_ndr::{DecodeError, RecordView, Type};
 
 use super::datum::{Budget, datum};
 use crate::reduce::Fault;
-use crate::reduce::specification::Step;
+use crate::reduce::specification::PathStep;
 use crate::reduce::value::Datum;
 
 /// Calls `each` with every value that the steps lead to. What is absent on the way is left out. Every item on the way
 /// takes from the budget, also one that leads to no value: lists that lie on each other may have any number of those.
 pub(super) fn walk<'a>(
     record: RecordView<'a>,
-    steps: &[Step],
+    steps: &[PathStep],
     each: &mut dyn FnMut(Datum<'a>) -> Result<(), Fault>,
 ) -> Result<(), Fault> {
     let mut budget = Budget::of(record);
@@ -30,17 +30,22 @@ pub(super) fn walk<'a>(
 type Visit<'v, 'a> = dyn FnMut(Item<'a>, &mut Budget) -> Result<(), Fault> + 'v;
 
 /// The depth of the recursion is that of the path and of the types at its end.
-fn visit_all<'a>(item: Item<'a>, steps: &[Step], budget: &mut Budget, visit: &mut Visit<'_, 'a>) -> Result<(), Fault> {
+fn visit_all<'a>(
+    item: Item<'a>,
+    steps: &[PathStep],
+    budget: &mut Budget,
+    visit: &mut Visit<'_, 'a>,
+) -> Result<(), Fault> {
     let Some(item) = item.follow()? else { return Ok(()) };
     let is_array = item.is_part() || matches!(item.ty(), Type::Array { .. } | Type::List { .. } | Type::Sized { .. });
     match steps {
-        [Step::Name(name), rest @ ..] => match other_case(&item, name)? {
+        [PathStep::Name(name), rest @ ..] => match other_case(&item, name)? {
             true => Ok(()),
             false => visit_all(item.field(name)?, rest, budget, visit),
         },
-        [Step::Item(index), rest @ ..] => visit_all(item.index(*index)?, rest, budget, visit),
+        [PathStep::Item(index), rest @ ..] => visit_all(item.index(*index)?, rest, budget, visit),
         [] if !is_array => visit(item, budget),
-        [Step::All, ..] | [] => {
+        [PathStep::All, ..] | [] => {
             let rest = steps.get(1..).unwrap_or_default();
             for part in item.iter()? {
                 let part = part?;
@@ -61,15 +66,15 @@ fn other_case(item: &Item<'_>, name: &str) -> Result<bool, DecodeError> {
 }
 
 /// Whether the steps before the first `[*]` lead to something.
-pub(super) fn is_present(record: RecordView<'_>, steps: &[Step]) -> Result<bool, Fault> {
+pub(super) fn is_present(record: RecordView<'_>, steps: &[PathStep]) -> Result<bool, Fault> {
     let mut item = record.root();
     for step in steps {
         let Some(there) = item.follow()? else { return Ok(false) };
         item = match step {
-            Step::Name(name) if other_case(&there, name)? => return Ok(false),
-            Step::Name(name) => there.field(name)?,
-            Step::Item(index) => there.index(*index)?,
-            Step::All => return Ok(true),
+            PathStep::Name(name) if other_case(&there, name)? => return Ok(false),
+            PathStep::Name(name) => there.field(name)?,
+            PathStep::Item(index) => there.index(*index)?,
+            PathStep::All => return Ok(true),
         };
     }
     Ok(item.follow()?.is_some())

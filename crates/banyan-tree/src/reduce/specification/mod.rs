@@ -15,7 +15,7 @@ use std::fmt;
 pub use error::SpecificationError;
 pub use function::Function;
 pub use path::Path;
-pub(in crate::reduce) use path::Step;
+pub(in crate::reduce) use path::PathStep;
 
 /// Functions of one specification: each is a field or two of every partial result.
 const MAX_AGGREGATES: usize = 256;

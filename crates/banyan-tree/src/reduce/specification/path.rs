@@ -13,12 +13,12 @@ const MAX_STEPS: usize = 64;
 /// A way to one value of a record, or to many.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Path {
-    pub(in crate::reduce) steps: Vec<Step>,
+    pub(in crate::reduce) steps: Vec<PathStep>,
 }
 
 /// One step of a path.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(in crate::reduce) enum Step {
+pub(in crate::reduce) enum PathStep {
     /// A field of a record, or a case of a variant.
     Name(String),
     /// One item.
@@ -54,7 +54,7 @@ impl Path {
             if name.is_empty() {
                 return Err(wrong("has an empty name"));
             }
-            steps.push(Step::Name(name.to_owned()));
+            steps.push(PathStep::Name(name.to_owned()));
             rest = behind;
         }
         if steps.is_empty() {
@@ -65,11 +65,11 @@ impl Path {
     }
 }
 
-fn index_step(index: &str) -> Option<Step> {
+fn index_step(index: &str) -> Option<PathStep> {
     if index == "*" {
-        return Some(Step::All);
+        return Some(PathStep::All);
     }
-    index.bytes().all(|byte| byte.is_ascii_digit()).then(|| index.parse().ok().map(Step::Item))?
+    index.bytes().all(|byte| byte.is_ascii_digit()).then(|| index.parse().ok().map(PathStep::Item))?
 }
 
 /// The name at the start of `text`, and what follows it.
@@ -94,9 +94,9 @@ impl fmt::Display for Path {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (position, step) in self.steps.iter().enumerate() {
             match step {
-                Step::Item(index) => write!(f, "[{index}]")?,
-                Step::All => write!(f, "[*]")?,
-                Step::Name(name) => {
+                PathStep::Item(index) => write!(f, "[{index}]")?,
+                PathStep::All => write!(f, "[*]")?,
+                PathStep::Name(name) => {
                     let dot = if position == 0 { "" } else { "." };
                     if name.contains(needs_quotes) {
                         write!(f, "{dot}\"{name}\"")?;

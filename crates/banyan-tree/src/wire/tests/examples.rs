@@ -8,7 +8,7 @@ use banyan_ndr::FormatId;
 
 use super::{frames, meaning, messages};
 use crate::ids::{Epoch, Level, NodeId, StreamId, Wave};
-use crate::message::{Ancestor, Attach, Candidate, Message, Opening, Packet, Place};
+use crate::message::{Ancestor, Attach, Candidate, Message, NodeInfo, Opening, Packet};
 use crate::run::{Bodies, Run};
 use crate::stream_options::StreamOptions;
 use crate::wire::{ADDRESSES, AddressBook, BODIES, Decoder, Encoder, MEMBERS, OPEN, RUN, RUN_WAVES};
@@ -168,7 +168,7 @@ fn who_asks_for_a_parent_says_where_it_can_be_reached() {
     book.set(NodeId(5), tcp(5));
     let place = |node| {
         let (node, parent) = (NodeId(node), NodeId(1));
-        Place { node, parent, epoch: Epoch(1), level: Level(2), rank: None }
+        NodeInfo { node, parent, epoch: Epoch(1), level: Level(2), rank: None }
     };
     let attach = Attach { place: place(4), is_urgent: true, is_new: false, below: vec![place(5)], resumes: Vec::new() };
     let mut theirs = AddressBook::new();

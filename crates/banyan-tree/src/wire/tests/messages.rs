@@ -11,7 +11,9 @@ use proptest::option;
 use proptest::prelude::*;
 
 use crate::ids::{Epoch, Level, NodeId, StreamId, Wave};
-use crate::message::{Ancestor, Attach, Candidate, Gone, Message, Opening, Packet, Place, Resume, Scatter, Succession};
+use crate::message::{
+    Ancestor, Attach, Candidate, Gone, Message, NodeInfo, Opening, Packet, Resume, Scatter, Succession,
+};
 use crate::node::Figures;
 use crate::run::{Bodies, Run};
 use crate::stream_options::{Direction, Filtering, StreamOptions, Where};
@@ -197,13 +199,9 @@ fn some_bytes(seed: u8, length: usize) -> Bytes {
     (0..length).map(|at| (at as u8).wrapping_mul(31).wrapping_add((at >> 8) as u8) ^ seed).collect()
 }
 
-fn any_place() -> impl Strategy<Value = Place> {
-    (any::<(u32, u32, u32, u16)>(), option::of(any::<u32>())).prop_map(|((node, parent, epoch, level), rank)| Place {
-        node: NodeId(node),
-        parent: NodeId(parent),
-        epoch: Epoch(epoch),
-        level: Level(level),
-        rank,
+fn any_place() -> impl Strategy<Value = NodeInfo> {
+    (any::<(u32, u32, u32, u16)>(), option::of(any::<u32>())).prop_map(|((node, parent, epoch, level), rank)| {
+        NodeInfo { node: NodeId(node), parent: NodeId(parent), epoch: Epoch(epoch), level: Level(level), rank }
     })
 }
 

@@ -3,7 +3,7 @@
 
 use super::vectors::{self, Wide};
 use super::{Isa, Window};
-use crate::kernel::program::Step;
+use crate::kernel::program::Instruction;
 use crate::kernel::program::reach;
 
 /// A loop over wide windows.
@@ -22,14 +22,14 @@ pub(in crate::kernel) struct WideLoop {
 
 impl WideLoop {
     /// What `step` does, if this processor has wide vectors for all of it.
-    pub(in crate::kernel) fn new(step: &Step) -> Option<WideLoop> {
+    pub(in crate::kernel) fn new(step: &Instruction) -> Option<WideLoop> {
         let wide = |windows: &[Window]| Isa::best().widen(windows);
         match step {
-            Step::Shuffle { windows } => {
+            Instruction::Shuffle { windows } => {
                 Some(WideLoop { wide: wide(windows)?, start: (0, 0), count: 1, strides: (0, 0) })
             }
-            Step::Repeat { src, dst, count, src_stride, dst_stride, steps } => {
-                let [Step::Shuffle { windows }] = steps.as_slice() else { return None };
+            Instruction::Repeat { src, dst, count, src_stride, dst_stride, steps } => {
+                let [Instruction::Shuffle { windows }] = steps.as_slice() else { return None };
                 Some(WideLoop {
                     wide: wide(windows)?,
                     start: (*src as usize, *dst as usize),
@@ -65,7 +65,7 @@ pub(in crate::kernel) struct WideItem {
 
 impl WideItem {
     /// What `steps` do to an item of these sizes, if this processor has wide vectors for all of it.
-    pub(in crate::kernel) fn new(steps: &[Step], sizes: (usize, usize)) -> Option<WideItem> {
+    pub(in crate::kernel) fn new(steps: &[Instruction], sizes: (usize, usize)) -> Option<WideItem> {
         let loops: Vec<WideLoop> = steps.iter().map(WideLoop::new).collect::<Option<_>>()?;
         let within = |(read, written): (u64, u64)| read <= sizes.0 as u64 && written <= sizes.1 as u64;
         assert!(steps.iter().map(reach).all(within), "steps leave their item");

@@ -18,7 +18,7 @@ const CAUSE: usize = 400;
 
 /// What an agent has told of.
 #[derive(Debug, Default)]
-pub(super) struct Troubles {
+pub(super) struct ToldFailures {
     count: usize,
     /// Streams whose filters failed: of each it is told once.
     streams: BTreeSet<(StreamId, Direction)>,
@@ -29,8 +29,8 @@ impl Node {
     pub(super) fn uncombined(&mut self, stream: StreamId, direction: Direction, wave: Wave, cause: &str) {
         let node = self.id;
         self.report(Report::Uncombined { node, stream, direction, wave, cause: cause.to_owned() });
-        if self.tells() && self.troubles.streams.insert((stream, direction)) {
-            self.troubles.count += 1;
+        if self.tells() && self.failures.streams.insert((stream, direction)) {
+            self.failures.count += 1;
             self.send_up(Message::Uncombined { node, stream, direction, wave, cause: short(cause) });
         }
     }
@@ -39,7 +39,7 @@ impl Node {
     pub(super) fn violated(&mut self, child: NodeId, cause: String) {
         let node = self.id;
         if self.tells() {
-            self.troubles.count += 1;
+            self.failures.count += 1;
             self.send_up(Message::Violated { node, child, cause: short(&cause) });
         }
         self.report(Report::Violation { node, child, rank: self.rank_of(child), cause });
@@ -48,11 +48,11 @@ impl Node {
     /// Whether this is an agent that has someone to tell. One that only keeps the members of another has no streams of its own.
     fn tells(&self) -> bool {
         let is_agent = self.rank.is_none() && self.ascent.level() != Level::LOWEST;
-        is_agent && self.ascent.link().is_some() && self.troubles.count < MOST
+        is_agent && self.ascent.link().is_some() && self.failures.count < MOST
     }
 
     /// A child tells of an agent at or below it.
-    pub(super) fn trouble_of(&mut self, link: LinkId, node: NodeId, message: Message) {
+    pub(super) fn summary_of_problems(&mut self, link: LinkId, node: NodeId, message: Message) {
         let is_agents = self.below.get(node).is_some_and(|place| place.rank.is_none());
         if !is_agents || self.below.link_towards(node) != Some(link) {
             return;

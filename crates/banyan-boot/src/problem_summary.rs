@@ -18,12 +18,12 @@ const SHOWN: usize = 10;
 /// Problems for people, one a line, each line after a line break and indented. Those with the same cause are one, with all
 /// their hosts.
 #[derive(Debug, Clone, Copy)]
-pub struct Trouble<'a>(pub &'a [Problem]);
+pub struct ProblemSummary<'a>(pub &'a [Problem]);
 
 /// Problems that differ in nothing but their hosts.
 struct Group<'a>(Vec<&'a Problem>);
 
-impl fmt::Display for Trouble<'_> {
+impl fmt::Display for ProblemSummary<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let groups = grouped(self.0);
         let (shown, others) = groups.split_at(groups.len().min(SHOWN));
@@ -149,7 +149,7 @@ mod tests {
         let dead = (1..=13).map(|host| problem(&format!("n{host}"), "no agent answered".into(), &host.to_string()));
         let refused = problem("m1", "ssh: connect to host m1: refused".into(), "");
         let problems: Vec<Problem> = dead.chain([refused]).collect();
-        let said = Trouble(&problems).to_string();
+        let said = ProblemSummary(&problems).to_string();
         let lines: Vec<&str> = said.lines().collect();
         let first = "  hosts n[1-13]: no agent answered (members 1-13); check with: ssh -o BatchMode=yes n1 true";
         let second = "  host m1: ssh: connect to host m1: refused; check with: ssh -o BatchMode=yes m1 true";
@@ -162,7 +162,7 @@ mod tests {
         let remedy = "check with: pdsh -w n1,n2,n3 hostname".to_owned();
         let problems =
             hosts.map(|host| Problem { remedy: remedy.clone(), ..problem(host, format!("on {host}: why"), "") });
-        assert_eq!(Trouble(&problems).to_string(), format!("\n  hosts n[1-3]: on n1: why; {remedy}"));
+        assert_eq!(ProblemSummary(&problems).to_string(), format!("\n  hosts n[1-3]: on n1: why; {remedy}"));
     }
 
     #[test]
@@ -171,7 +171,7 @@ mod tests {
             problem(host, format!("last words: \"root@{address}: Permission denied (publickey).\""), "")
         };
         let problems = [refused("n1", "10.0.0.1"), refused("n2", "10.0.0.2"), refused("n3", "fd00::3")];
-        let said = Trouble(&problems).to_string();
+        let said = ProblemSummary(&problems).to_string();
         assert!(said.starts_with("\n  hosts n[1-3]: last words: \"root@10.0.0.1: "), "{said}");
         assert_eq!(likeness("10.0.0.1: 10.0.0.1.2 is none, a: b ::1", "n1"), "\0 10.0.0.1.2 is none, a: b \0");
     }
@@ -179,17 +179,17 @@ mod tests {
     #[test]
     fn several_problems_of_one_host_are_of_one_host() {
         let problems = ["0-1", "2"].map(|members| problem("n1", "why".into(), members));
-        assert!(Trouble(&problems).to_string().starts_with("\n  host n1: why (members 0-2); check"));
+        assert!(ProblemSummary(&problems).to_string().starts_with("\n  host n1: why (members 0-2); check"));
     }
 
     #[test]
     fn causes_beyond_the_bound_are_counted_and_their_hosts_named() {
         let problems: Vec<Problem> =
             (1..=13).map(|host| problem(&format!("n{host}"), format!("cause number {host}0"), "")).collect();
-        let said = Trouble(&problems).to_string();
+        let said = ProblemSummary(&problems).to_string();
         assert_eq!(said.lines().count(), 1 + SHOWN + 1);
         assert!(said.ends_with("\n  and 3 more causes, hosts n[11-13]"), "{said}");
-        let one = Trouble(&problems[..SHOWN + 1]).to_string();
+        let one = ProblemSummary(&problems[..SHOWN + 1]).to_string();
         assert!(one.ends_with("\n  and 1 more cause, host n11"), "{one}");
     }
 

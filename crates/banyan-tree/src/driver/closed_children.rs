@@ -29,17 +29,17 @@ pub(super) enum Fate {
 
 /// See the module.
 #[derive(Debug, Default)]
-pub(super) struct Partings(Vec<Parting>);
+pub(super) struct ClosedChildren(Vec<ClosedChild>);
 
 #[derive(Debug)]
-struct Parting {
+struct ClosedChild {
     link: LinkId,
     /// Its process, unless this program has started it: then it is told of its end.
     process: Option<OwnedFd>,
     until: Instant,
 }
 
-impl Partings {
+impl ClosedChildren {
     /// The other end of a child's socket was closed. What has become of the child, if that is known at once; the poller wakes up
     /// when it is.
     pub(super) fn add(
@@ -61,24 +61,23 @@ impl Partings {
         if process.as_ref().is_some_and(|process| poller.register(process, token, Interest::READ).is_err()) {
             return Some(Fate::Left);
         }
-        self.0.push(Parting { link: id, process, until: now + PATIENCE });
+        self.0.push(ClosedChild { link: id, process, until: now + PATIENCE });
         None
     }
 
     /// Whether it was not known what has become of this child, which is now.
     pub(super) fn remove(&mut self, link: LinkId) -> bool {
         let before = self.0.len();
-        self.0.retain(|parting| parting.link != link);
+        self.0.retain(|closed| closed.link != link);
         self.0.len() < before
     }
 
     /// Those of whom it is known by now.
     pub(super) fn settle(&mut self, now: Instant) -> Vec<(LinkId, Fate)> {
         let mut settled = Vec::new();
-        self.0.retain(|parting| {
-            let fate =
-                if parting.has_ended() { Some(Fate::Ended) } else { (parting.until <= now).then_some(Fate::Left) };
-            settled.extend(fate.map(|fate| (parting.link, fate)));
+        self.0.retain(|closed| {
+            let fate = if closed.has_ended() { Some(Fate::Ended) } else { (closed.until <= now).then_some(Fate::Left) };
+            settled.extend(fate.map(|fate| (closed.link, fate)));
             fate.is_none()
         });
         settled
@@ -86,11 +85,11 @@ impl Partings {
 
     /// When to look again at the latest.
     pub(super) fn deadline(&self) -> Option<Instant> {
-        self.0.iter().map(|parting| parting.until).min()
+        self.0.iter().map(|closed| closed.until).min()
     }
 }
 
-impl Parting {
+impl ClosedChild {
     fn has_ended(&self) -> bool {
         let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
         let is_over =

@@ -1,4 +1,4 @@
-//! The warden: a process that ends the commands which start agents if the front-end ends before their agents have come.
+//! The launch keeper: a process that ends the commands which start agents if the front-end ends before their agents have come.
 //!
 //! Such a command outlives the front-end. It may have to, when the front-end detaches: with `srun` its step would end. One
 //! whose agent has come ends with the agent, and that with its link. But one that still waits, for a host that says
@@ -37,19 +37,19 @@ for group in $p; do kill -s TERM -- "-$group"; done 2>/dev/null
 case $p in *[0-9]*) sleep 2 ;; esac
 for group in $p; do kill -s KILL -- "-$group"; done 2>/dev/null"#;
 
-/// A warden. When this is dropped it is gone, or does its work if commands are left.
+/// A launch keeper. When this is dropped it is gone, or does its work if commands are left.
 #[derive(Debug)]
-pub(crate) struct Warden {
+pub(crate) struct LaunchKeeper {
     process: Child,
     socket: OwnedFd,
     /// The groups it knows of.
-    wards: Vec<Pid>,
+    groups: Vec<Pid>,
 }
 
-impl Warden {
+impl LaunchKeeper {
     /// Starts one that also removes these, files before their directories.
-    fn start(spawner: &mut Spawner, null: &OwnedFd, files: Vec<OsString>) -> Result<Warden, SpawnError> {
-        let words = ["-c", SCRIPT, "banyan-warden"].map(OsString::from);
+    fn start(spawner: &mut Spawner, null: &OwnedFd, files: Vec<OsString>) -> Result<LaunchKeeper, SpawnError> {
+        let words = ["-c", SCRIPT, "banyan-launch-keeper"].map(OsString::from);
         let command = Command {
             executable: Executable::File("/bin/sh".into()),
             arguments: words.into_iter().chain(files).collect(),
@@ -63,32 +63,32 @@ impl Warden {
             .map_err(|error| SpawnError::descriptors(&command, error.into()))?;
         let (stdin, stdout, stderr) = (theirs.as_fd(), null.as_fd(), null.as_fd());
         let given = ChildDescriptors { stdin, stdout, stderr, control: None, extension: None };
-        Ok(Warden { process: spawner.spawn(&command, given)?, socket, wards: Vec::new() })
+        Ok(LaunchKeeper { process: spawner.spawn(&command, given)?, socket, groups: Vec::new() })
     }
 
     fn take(&mut self, group: Pid) {
         self.tell('+', group);
-        self.wards.push(group);
+        self.groups.push(group);
     }
 
     fn release(&mut self, group: Pid) {
-        if let Some(at) = self.wards.iter().position(|ward| *ward == group) {
-            self.wards.swap_remove(at);
+        if let Some(at) = self.groups.iter().position(|ward| *ward == group) {
+            self.groups.swap_remove(at);
             self.tell('-', group);
         }
     }
 
     fn tell(&self, what: char, group: Pid) {
-        // If somebody has killed it there is no warden, as if it had never been there.
+        // If somebody has killed it there is no launch keeper, as if it had never been there.
         let line = format!("{what} {}\n", group.as_raw_pid());
         let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
         let _ = rustix::io::retry_on_intr(|| send(&self.socket, line.as_bytes(), flags));
     }
 }
 
-impl Drop for Warden {
+impl Drop for LaunchKeeper {
     fn drop(&mut self) {
-        if !self.wards.is_empty() {
+        if !self.groups.is_empty() {
             // The socket closes with this.
             return;
         }
@@ -100,37 +100,37 @@ impl Drop for Warden {
 }
 
 impl Node {
-    /// Sees to it that there is a warden if this is a front-end. It removes this roster, too, and its directory.
-    pub(super) fn post_warden(&mut self, roster: &[PathBuf]) -> Result<(), SpawnError> {
-        if self.warden.is_none() && matches!(self.up, Up::Desk(_)) {
+    /// Sees to it that there is a launch keeper if this is a front-end. It removes this roster, too, and its directory.
+    pub(super) fn start_launch_keeper(&mut self, roster: &[PathBuf]) -> Result<(), SpawnError> {
+        if self.launch_keeper.is_none() && matches!(self.up, Up::RootChannel(_)) {
             let files = roster.iter().map(Into::into).collect();
-            self.warden = Some(Warden::start(&mut self.spawner, &self.null, files)?);
+            self.launch_keeper = Some(LaunchKeeper::start(&mut self.spawner, &self.null, files)?);
         }
         Ok(())
     }
 
     /// A command was started, in a group of its own.
     pub(super) fn put_in_ward(&mut self, group: Pid) {
-        if let Some(warden) = &mut self.warden {
-            warden.take(group);
+        if let Some(launch_keeper) = &mut self.launch_keeper {
+            launch_keeper.take(group);
         }
     }
 
     /// Commands that still run do so by themselves from now on.
-    pub(super) fn dismiss_warden(&mut self) {
-        if let Some(warden) = &mut self.warden {
-            warden.wards.clear();
+    pub(super) fn stop_launch_keeper(&mut self) {
+        if let Some(launch_keeper) = &mut self.launch_keeper {
+            launch_keeper.groups.clear();
         }
-        self.warden = None;
+        self.launch_keeper = None;
     }
 
-    /// A command has ended, or all its agents have come. With the last of them the warden goes.
+    /// A command has ended, or all its agents have come. With the last of them the launch keeper goes.
     pub(super) fn out_of_ward(&mut self, group: Pid) {
-        if let Some(warden) = &mut self.warden {
-            warden.release(group);
+        if let Some(launch_keeper) = &mut self.launch_keeper {
+            launch_keeper.release(group);
             let has_roster = self.together.as_ref().is_some_and(Together::has_roster);
-            if warden.wards.is_empty() && self.agents_to_start.is_empty() && !has_roster {
-                self.warden = None;
+            if launch_keeper.groups.is_empty() && self.agents_to_start.is_empty() && !has_roster {
+                self.launch_keeper = None;
             }
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! By it the worker says where it works, and leaves what its keeper needs in case it is killed: a word for the guard, and
 //! its members with the pipes that they write to. The keeper takes it as it comes: descriptors on their way count against
-//! the user's limit. Whatever it cannot take whole it does not guard ([`Estate::is_whole`]).
+//! the user's limit. Whatever it cannot take whole it does not guard ([`Handover::is_whole`]).
 //!
 //! By it the keeper asks its worker to end. Its end is the end of the other side.
 
@@ -41,7 +41,7 @@ const END: u8 = 5;
 
 /// The worker's side. Ready to read when the keeper asks the worker to end, or is gone.
 #[derive(Debug)]
-pub struct Will {
+pub struct KeeperSocket {
     socket: OwnedFd,
 }
 
@@ -55,7 +55,7 @@ pub(crate) enum Heard {
     Gone,
 }
 
-impl Will {
+impl KeeperSocket {
     /// What the keeper has said. Once it is gone it stays so.
     pub(crate) fn hear(&self) -> Heard {
         let mut kind = [0];
@@ -79,7 +79,7 @@ impl Will {
     ///
     /// # Errors
     /// If the keeper does not take it, or it is longer than 128 KiB.
-    pub(crate) fn leave_word(&self, word: &[u8]) -> io::Result<()> {
+    pub(crate) fn leave_guard_note(&self, word: &[u8]) -> io::Result<()> {
         if word.len() > WORD_BYTES {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "a word for the guard is too long"));
         }
@@ -90,7 +90,7 @@ impl Will {
     ///
     /// # Errors
     /// If the keeper does not take it.
-    pub(crate) fn revoke_word(&self) -> io::Result<()> {
+    pub(crate) fn revoke_guard_note(&self) -> io::Result<()> {
         self.send(REVOKE, &[], &[])
     }
 
@@ -124,7 +124,7 @@ impl Will {
     }
 }
 
-impl AsFd for Will {
+impl AsFd for KeeperSocket {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }
@@ -132,32 +132,32 @@ impl AsFd for Will {
 
 /// The keeper's side.
 #[derive(Debug)]
-pub(super) struct Estate {
+pub(super) struct Handover {
     socket: OwnedFd,
     buffer: Vec<u8>,
     pub(super) word: Option<Vec<u8>>,
     pub(super) host: Option<String>,
-    pub(super) members: BTreeMap<u32, Heir>,
+    pub(super) members: BTreeMap<u32, LeftMember>,
     is_whole: bool,
 }
 
 /// A member that is left.
 #[derive(Debug)]
-pub(super) struct Heir {
+pub(super) struct LeftMember {
     pub(super) process: Pid,
     pub(super) pipes: Vec<OwnedFd>,
 }
 
 /// Both sides.
-pub(super) fn will() -> io::Result<(Will, Estate)> {
+pub(super) fn will() -> io::Result<(KeeperSocket, Handover)> {
     let (workers, keepers) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?;
     set_socket_timeout(&workers, Timeout::Send, Some(KEEPER_PATIENCE))?;
     let (buffer, members) = (vec![0; 1 + WORD_BYTES], BTreeMap::new());
-    let estate = Estate { socket: keepers, buffer, word: None, host: None, members, is_whole: true };
-    Ok((Will { socket: workers }, estate))
+    let handover = Handover { socket: keepers, buffer, word: None, host: None, members, is_whole: true };
+    Ok((KeeperSocket { socket: workers }, handover))
 }
 
-impl Estate {
+impl Handover {
     /// Asks the worker to end; false if it does not listen.
     pub(super) fn ask_to_end(&self) -> bool {
         self.host.is_some() && send(&self.socket, &[END], SendFlags::NOSIGNAL | SendFlags::DONTWAIT).is_ok()
@@ -201,7 +201,7 @@ impl Estate {
             (WORD, ..) => self.word = Some(rest.to_vec()),
             (REVOKE, ..) => self.word = None,
             (HOST, ..) => self.host = Some(String::from_utf8_lossy(rest).into_owned()),
-            (LEAVE, Ok(member), Some(process)) => _ = self.members.insert(member, Heir { process, pipes }),
+            (LEAVE, Ok(member), Some(process)) => _ = self.members.insert(member, LeftMember { process, pipes }),
             (WITHDRAW, Ok(member), None) => _ = self.members.remove(&member),
             _ => self.is_whole = false,
         }
@@ -214,7 +214,7 @@ impl Estate {
     }
 }
 
-impl AsFd for Estate {
+impl AsFd for Handover {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }
@@ -227,43 +227,43 @@ mod tests {
 
     #[test]
     fn what_is_left_comes_and_what_is_withdrawn_is_closed() {
-        let (will, mut estate) = will().unwrap();
+        let (will, mut handover) = will().unwrap();
         let (first, second) = (output_pipe().unwrap(), output_pipe().unwrap());
         let process = rustix::process::getpid();
-        will.leave_word(b"early").unwrap();
+        will.leave_guard_note(b"early").unwrap();
         will.leave_member(7, process, &[first.0.as_fd(), second.0.as_fd()]).unwrap();
         will.leave_member(8, process, &[first.0.as_fd()]).unwrap();
-        will.leave_word(&[3; WORD_BYTES]).unwrap();
+        will.leave_guard_note(&[3; WORD_BYTES]).unwrap();
         will.withdraw_member(7).unwrap();
-        assert!(estate.take() && estate.is_whole());
-        assert_eq!(estate.word.as_deref(), Some(&[3; WORD_BYTES][..]));
+        assert!(handover.take() && handover.is_whole());
+        assert_eq!(handover.word.as_deref(), Some(&[3; WORD_BYTES][..]));
         drop((first.0, second.0));
         // Somebody still reads the one, nobody the other.
         assert_eq!(rustix::io::write(&first.1, b"heard").unwrap(), 5);
         assert_eq!(rustix::io::write(&second.1, b"not heard"), Err(Errno::PIPE));
         drop(will);
-        assert!(!estate.take() && estate.is_whole());
-        let left: Vec<(u32, Pid)> = estate.members.iter().map(|(member, heir)| (*member, heir.process)).collect();
+        assert!(!handover.take() && handover.is_whole());
+        let left: Vec<(u32, Pid)> = handover.members.iter().map(|(member, heir)| (*member, heir.process)).collect();
         assert_eq!(left, [(8, process)]);
     }
 
     #[test]
     fn a_worker_is_asked_to_end_once_it_listens_and_hears_of_its_keepers_end() {
-        let (will, mut estate) = will().unwrap();
-        assert!(!estate.ask_to_end());
+        let (will, mut handover) = will().unwrap();
+        assert!(!handover.ask_to_end());
         will.name_host("n1").unwrap();
-        assert!(estate.take() && estate.host.as_deref() == Some("n1"));
+        assert!(handover.take() && handover.host.as_deref() == Some("n1"));
         assert_eq!(will.hear(), Heard::Nothing);
-        assert!(estate.ask_to_end());
+        assert!(handover.ask_to_end());
         assert_eq!([will.hear(), will.hear()], [Heard::End, Heard::Nothing]);
-        drop(estate);
+        drop(handover);
         assert_eq!([will.hear(), will.hear()], [Heard::Gone; 2]);
     }
 
     #[test]
     fn a_keeper_that_takes_nothing_does_not_hold_its_worker_up_for_ever() {
-        let (will, _estate) = will().unwrap();
-        assert!((0..100).any(|_| will.leave_word(&[0; WORD_BYTES]).is_err()));
-        assert!(will.leave_word(&[0; WORD_BYTES + 1]).is_err());
+        let (will, _handover) = will().unwrap();
+        assert!((0..100).any(|_| will.leave_guard_note(&[0; WORD_BYTES]).is_err()));
+        assert!(will.leave_guard_note(&[0; WORD_BYTES + 1]).is_err());
     }
 }

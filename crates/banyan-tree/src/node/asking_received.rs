@@ -9,17 +9,17 @@ use crate::message::Message;
 impl Node {
     /// At the front-end: asks if this much of a stream is kept. Not while some that were asked for are: with the last of
     /// them everyone will have answered.
-    pub(super) fn press_beyond(&mut self, id: StreamId, much: usize) {
-        let is_due = |stream: &Stream| stream.log.bytes() >= much && stream.pressed <= stream.log.start();
+    pub(super) fn ask_received_beyond(&mut self, id: StreamId, much: usize) {
+        let is_due = |stream: &Stream| stream.log.bytes() >= much && stream.received_asked <= stream.log.start();
         if self.streams.get(&id).is_some_and(|stream| is_due(stream)) {
-            self.press(id);
+            self.ask_received(id);
         }
     }
 
     /// What has been sent so far is to be reported as soon as all of it is taken, here and by all below that have not.
-    pub(super) fn press(&mut self, id: StreamId) {
+    pub(super) fn ask_received(&mut self, id: StreamId) {
         let Some(stream) = self.streams.get_mut(&id) else { return };
-        stream.pressed = stream.log.next();
+        stream.received_asked = stream.log.next();
         for link in stream.log.owing().collect::<Vec<_>>() {
             self.send(link, Message::Hurry(id));
         }
@@ -30,8 +30,8 @@ impl Node {
 
     /// A child has come, or gets packets again: it may not have heard, or not of these. All nodes up to the front-end do this,
     /// also those that know no packet yet and so cannot tell what was asked for.
-    pub(super) fn press_child(&mut self, link: LinkId, id: StreamId) {
-        if self.streams.get(&id).is_some_and(|stream| stream.pressed > stream.log.start()) {
+    pub(super) fn ask_received_of_child(&mut self, link: LinkId, id: StreamId) {
+        if self.streams.get(&id).is_some_and(|stream| stream.received_asked > stream.log.start()) {
             self.send(link, Message::Hurry(id));
         }
     }

@@ -1,8 +1,8 @@
-//! The desk between the front-end's threads and the thread that runs the root of the tree.
+//! The channel between the front-end's threads and the thread that runs the root of the tree.
 //!
 //! The root lays down what came up the tree; callers take it, and wait for it. Callers lay down orders; the root is
 //! woken by an event descriptor. What is not taken is bounded: when [`OUTPUT_BOUND`] bytes of output lie here the root
-//! stops reading, and the members that write wait; when [`GOODS_BOUND`] bytes for members lie here the callers wait.
+//! stops reading, and the members that write wait; when [`MEMBER_DATA_BOUND`] bytes for members lie here the callers wait.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
@@ -35,20 +35,20 @@ const USER_BOUND: usize = 4 << 20;
 const PROBLEMS_BOUND: usize = 1024;
 
 /// Bytes on their way to members that wait for the root at most.
-const GOODS_BOUND: usize = 1 << 20;
+const MEMBER_DATA_BOUND: usize = 1 << 20;
 
 /// Bytes for members.
 #[derive(Debug)]
-pub(crate) enum Goods {
+pub(crate) enum MemberData {
     /// For the master.
     User { bytes: Bytes, more: bool },
     /// Standard input; `last` closes it.
     Input { bytes: Bytes, last: bool },
 }
 
-impl Goods {
+impl MemberData {
     fn len(&self) -> usize {
-        let (Goods::User { bytes, .. } | Goods::Input { bytes, .. }) = self;
+        let (MemberData::User { bytes, .. } | MemberData::Input { bytes, .. }) = self;
         bytes.len()
     }
 }
@@ -121,9 +121,9 @@ pub(crate) enum StagePhase {
     Ended,
 }
 
-/// What lies on the desk about the transfer that is under way.
+/// The transfer that is under way.
 #[derive(Debug, Default)]
-pub(crate) struct StagePapers {
+pub(crate) struct StageState {
     pub(crate) phase: StagePhase,
     pub(crate) tally: Tally,
     /// Pieces that were read, and whether they are the last.
@@ -131,9 +131,9 @@ pub(crate) struct StagePapers {
     pub(crate) problems: Vec<Problem>,
 }
 
-/// What lies on the desk.
+/// What the root and the callers leave for each other.
 #[derive(Debug, Default)]
-pub(crate) struct Papers {
+pub(crate) struct RootState {
     pub(crate) progress: Progress,
     pub(crate) events: VecDeque<Event>,
     /// What the front-end does not take itself, on its way to standard error.
@@ -157,10 +157,10 @@ pub(crate) struct Papers {
     pub(crate) ended: usize,
     /// The process of each member, by rank.
     pub(crate) processes: BTreeMap<u32, u32>,
-    pub(crate) staging: StagePapers,
+    pub(crate) staging: StageState,
     /// Where members of other hosts attach, by node number.
-    pub(crate) doors: BTreeMap<u32, Vec<SocketAddr>>,
-    /// Those that were refused at doors of the front-end and of agents.
+    pub(crate) listeners: BTreeMap<u32, Vec<SocketAddr>>,
+    /// Those that were refused at listeners of the front-end and of agents.
     pub(crate) refused: Refused,
     /// Hosts lack the agent program, and it was not on its way.
     pub(crate) is_agent_needed: bool,
@@ -169,14 +169,14 @@ pub(crate) struct Papers {
     /// The root has ended; nothing more will come.
     pub(crate) over: bool,
     orders: VecDeque<Order>,
-    goods: VecDeque<Goods>,
-    goods_bytes: usize,
+    member_data: VecDeque<MemberData>,
+    member_data_bytes: usize,
 }
 
 /// See the module.
 #[derive(Debug)]
-pub(crate) struct Desk {
-    papers: Mutex<Papers>,
+pub(crate) struct RootChannel {
+    root_state: Mutex<RootState>,
     changed: Condvar,
     bell: OwnedFd,
     /// Members whose output is passed on to standard error.
@@ -185,12 +185,12 @@ pub(crate) struct Desk {
     awaited: Option<fn(&[&str])>,
 }
 
-impl Desk {
+impl RootChannel {
     /// For so many members; what these write is passed on.
-    pub(crate) fn new(size: usize, passing: RankSet, awaited: Option<fn(&[&str])>) -> std::io::Result<Desk> {
+    pub(crate) fn new(size: usize, passing: RankSet, awaited: Option<fn(&[&str])>) -> std::io::Result<RootChannel> {
         let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
-        let papers = Papers { states: vec![None; size], ..Papers::default() };
-        Ok(Desk { papers: Mutex::new(papers), changed: Condvar::new(), bell, passing, awaited })
+        let root_state = RootState { states: vec![None; size], ..RootState::default() };
+        Ok(RootChannel { root_state: Mutex::new(root_state), changed: Condvar::new(), bell, passing, awaited })
     }
 
     /// What wakes the root.
@@ -198,8 +198,8 @@ impl Desk {
         &self.bell
     }
 
-    pub(crate) fn papers(&self) -> MutexGuard<'_, Papers> {
-        self.papers.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(crate) fn root_state(&self) -> MutexGuard<'_, RootState> {
+        self.root_state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// These hosts have not answered.
@@ -212,30 +212,30 @@ impl Desk {
     /// Lays down what a member wrote.
     pub(crate) fn lay_output(&self, lines: Lines) {
         let is_passed = self.passing.contains(lines.rank);
-        self.lay(|papers| {
+        self.lay(|root_state| {
             if lines.errors {
-                papers.note_words(&lines);
+                root_state.note_words(&lines);
             }
-            if is_passed { papers.pass(lines) } else { papers.put_event(Event::Output(lines)) }
+            if is_passed { root_state.pass(lines) } else { root_state.put_event(Event::Output(lines)) }
         });
     }
 
     /// An order for the root.
     pub(crate) fn order(&self, order: Order) {
-        self.papers().orders.push_back(order);
+        self.root_state().orders.push_back(order);
         self.ring();
     }
 
     /// Bytes for members. Waits while too many are on their way; what comes after the end is dropped.
-    pub(crate) fn hand_in(&self, goods: Goods) {
-        let mut goods = Some(goods);
-        self.wait(None, |papers| {
-            if !papers.over && papers.goods_bytes >= GOODS_BOUND {
+    pub(crate) fn hand_in(&self, member_data: MemberData) {
+        let mut member_data = Some(member_data);
+        self.wait(None, |root_state| {
+            if !root_state.over && root_state.member_data_bytes >= MEMBER_DATA_BOUND {
                 return None;
             }
-            if let Some(goods) = goods.take().filter(|_| !papers.over) {
-                papers.goods_bytes += goods.len();
-                papers.goods.push_back(goods);
+            if let Some(member_data) = member_data.take().filter(|_| !root_state.over) {
+                root_state.member_data_bytes += member_data.len();
+                root_state.member_data.push_back(member_data);
             }
             Some(())
         });
@@ -243,11 +243,11 @@ impl Desk {
     }
 
     /// The next bytes for members.
-    pub(crate) fn take_goods(&self) -> Option<Goods> {
-        self.lay(|papers| {
-            let goods = papers.goods.pop_front()?;
-            papers.goods_bytes -= goods.len();
-            Some(goods)
+    pub(crate) fn take_member_data(&self) -> Option<MemberData> {
+        self.lay(|root_state| {
+            let member_data = root_state.member_data.pop_front()?;
+            root_state.member_data_bytes -= member_data.len();
+            Some(member_data)
         })
     }
 
@@ -262,60 +262,60 @@ impl Desk {
         let mut count = [0; 8];
         // Nothing to read only means that another ring was answered together with an earlier one.
         let _ = rustix::io::read(&self.bell, &mut count);
-        std::mem::take(&mut self.papers().orders)
+        std::mem::take(&mut self.root_state().orders)
     }
 
     /// Changes what lies here and wakes the callers.
-    pub(crate) fn lay<R>(&self, change: impl FnOnce(&mut Papers) -> R) -> R {
-        let result = change(&mut self.papers());
+    pub(crate) fn lay<R>(&self, change: impl FnOnce(&mut RootState) -> R) -> R {
+        let result = change(&mut self.root_state());
         self.changed.notify_all();
         result
     }
 
     /// The next piece of what is staged.
     pub(crate) fn take_piece(&self) -> Option<(Bytes, bool)> {
-        let piece = self.papers().staging.pieces.pop_front()?;
+        let piece = self.root_state().staging.pieces.pop_front()?;
         self.changed.notify_all();
         Some(piece)
     }
 
     /// Whether the root should read more data.
     pub(crate) fn has_room(&self) -> bool {
-        let papers = self.papers();
+        let root_state = self.root_state();
         // A message is taken as a whole, so the rest of one that is longer than the bound must come too.
-        let user = papers.user_bytes < USER_BOUND || papers.user.iter().all(|(_, more)| *more);
-        papers.output_bytes < OUTPUT_BOUND && user
+        let user = root_state.user_bytes < USER_BOUND || root_state.user.iter().all(|(_, more)| *more);
+        root_state.output_bytes < OUTPUT_BOUND && user
     }
 
     /// Waits until `take` gives something, or the deadline has passed (`None`).
     pub(crate) fn wait<R>(
         &self,
         deadline: Option<Instant>,
-        mut take: impl FnMut(&mut Papers) -> Option<R>,
+        mut take: impl FnMut(&mut RootState) -> Option<R>,
     ) -> Option<R> {
-        let mut papers = self.papers();
+        let mut root_state = self.root_state();
         loop {
-            if let Some(taken) = take(&mut papers) {
+            if let Some(taken) = take(&mut root_state) {
                 return Some(taken);
             }
-            papers = match deadline {
-                None => self.changed.wait(papers).unwrap_or_else(PoisonError::into_inner),
+            root_state = match deadline {
+                None => self.changed.wait(root_state).unwrap_or_else(PoisonError::into_inner),
                 Some(deadline) => {
                     let left = deadline.checked_duration_since(Instant::now())?;
-                    self.changed.wait_timeout(papers, left).unwrap_or_else(PoisonError::into_inner).0
+                    self.changed.wait_timeout(root_state, left).unwrap_or_else(PoisonError::into_inner).0
                 }
             };
         }
     }
 }
 
-impl Papers {
+impl RootState {
     /// Where members of other hosts find an agent. What cannot be read is no address.
-    pub(crate) fn put_door(&mut self, node: u32, text: &[u8]) {
+    pub(crate) fn put_attach_addresses(&mut self, node: u32, text: &[u8]) {
         let words = text.split(|byte| *byte == b' ').filter_map(|word| str::from_utf8(word).ok());
         let addresses = words.filter_map(|word| word.parse().ok()).take(ADDRESSES).collect();
-        if self.doors.len() < self.states.len() {
-            self.doors.insert(node, addresses);
+        if self.listeners.len() < self.states.len() {
+            self.listeners.insert(node, addresses);
         }
     }
 
@@ -425,20 +425,20 @@ mod tests {
 
     #[test]
     fn what_is_handed_in_after_the_end_is_dropped() {
-        let desk = Desk::new(1, RankSet::new(), None).unwrap();
-        let input = || Goods::Input { bytes: Bytes::from_static(b"late"), last: false };
-        desk.hand_in(input());
-        assert!(desk.take_goods().is_some());
-        desk.lay(|papers| papers.over = true);
-        desk.hand_in(input());
-        assert!(desk.take_goods().is_none());
+        let channel = RootChannel::new(1, RankSet::new(), None).unwrap();
+        let input = || MemberData::Input { bytes: Bytes::from_static(b"late"), last: false };
+        channel.hand_in(input());
+        assert!(channel.take_member_data().is_some());
+        channel.lay(|root_state| root_state.over = true);
+        channel.hand_in(input());
+        assert!(channel.take_member_data().is_none());
     }
 
     #[test]
     fn no_more_problems_are_kept_than_the_bound_and_those_that_were_taken_make_room() {
-        let desk = Desk::new(3, RankSet::new(), None).unwrap();
-        let mut papers = desk.papers();
-        let bound = papers.problems_bound();
+        let channel = RootChannel::new(3, RankSet::new(), None).unwrap();
+        let mut root_state = channel.root_state();
+        let bound = root_state.problems_bound();
         let problem = |kind| Problem {
             host: "n1".into(),
             kind,
@@ -447,13 +447,16 @@ mod tests {
             members: String::new(),
         };
         for _ in 0..2 * bound {
-            papers.put_problem(problem(ProblemKind::Broken));
-            papers.put_staging(problem(ProblemKind::Staging));
+            root_state.put_problem(problem(ProblemKind::Broken));
+            root_state.put_staging(problem(ProblemKind::Staging));
         }
-        assert_eq!((papers.problems.len(), papers.events.len(), papers.staging.problems.len()), (bound, bound, bound));
-        assert!(matches!(papers.take_event(), Some(Event::Problem(_))));
-        papers.put_problem(problem(ProblemKind::Broken));
-        papers.put_problem(problem(ProblemKind::Broken));
-        assert_eq!(papers.events.len(), bound);
+        assert_eq!(
+            (root_state.problems.len(), root_state.events.len(), root_state.staging.problems.len()),
+            (bound, bound, bound)
+        );
+        assert!(matches!(root_state.take_event(), Some(Event::Problem(_))));
+        root_state.put_problem(problem(ProblemKind::Broken));
+        root_state.put_problem(problem(ProblemKind::Broken));
+        assert_eq!(root_state.events.len(), bound);
     }
 }

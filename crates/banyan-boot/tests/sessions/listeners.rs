@@ -1,4 +1,4 @@
-//! The doors of processes, as the kernel's tables show them.
+//! The listeners of processes, as the kernel's tables show them.
 
 use std::fs;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -9,14 +9,14 @@ use rustix::process::Pid;
 const LISTENS: &str = "0A";
 
 /// Where a process listens by TCP, as it is reached from this machine.
-pub(crate) fn tcp_doors(pid: Pid) -> Vec<SocketAddr> {
+pub(crate) fn tcp_listeners(pid: Pid) -> Vec<SocketAddr> {
     let own = inodes(pid);
     let tables = ["tcp", "tcp6"].map(|table| fs::read_to_string(format!("/proc/net/{table}")).unwrap_or_default());
     let lines = tables.iter().flat_map(|table| table.lines().skip(1));
     let port = |line: &str| {
         let fields: Vec<&str> = line.split_whitespace().collect();
-        let is_door = fields.get(3) == Some(&LISTENS) && own.iter().any(|inode| Some(&&**inode) == fields.get(9));
-        let (_, port) = fields.get(1).filter(|_| is_door)?.rsplit_once(':')?;
+        let is_listener = fields.get(3) == Some(&LISTENS) && own.iter().any(|inode| Some(&&**inode) == fields.get(9));
+        let (_, port) = fields.get(1).filter(|_| is_listener)?.rsplit_once(':')?;
         u16::from_str_radix(port, 16).ok()
     };
     lines.filter_map(port).map(|port| SocketAddr::from((Ipv4Addr::LOCALHOST, port))).collect()
