@@ -219,10 +219,7 @@ impl Session {
         if agents.is_empty() {
             return Err(LaunchError::NoHosts);
         }
-        let wanted = agents.len() as u64 + u64::from(size);
-        if let Some(room) = Room::here().filter(|room| way == Way::Local && wanted > room.processes) {
-            return Err(LaunchError::NoRoom { members: size, agents: agents.len(), room });
-        }
+        check_room(&way, agents.len(), size)?;
         let agent_program = agent_program(options, &way)?;
         let hosts = hosts_by_rank(&agents, size);
         let agents_of = agents_by_rank(&agents, size);
@@ -708,6 +705,15 @@ fn check_hosts<'a>(hosts: impl Iterator<Item = &'a str>) -> Result<(), LaunchErr
         }
     }
     Ok(())
+}
+
+/// Refuses more processes than this machine has room for, if all of them run here.
+fn check_room(way: &Way, agents: usize, members: u32) -> Result<(), LaunchError> {
+    let wanted = agents as u64 + u64::from(members);
+    match Room::here().filter(|room| *way == Way::Local && wanted > room.processes) {
+        Some(room) => Err(LaunchError::NoRoom { members, agents, room }),
+        None => Ok(()),
+    }
 }
 
 /// All hosts that were named; some of them more than once.
