@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 
+use banyan_ndr::Record;
 use regex_lite::Regex;
 
 use crate::mpi::MpiJob;
@@ -64,7 +65,7 @@ pub enum Choice {
 }
 
 /// A process that was found.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Record)]
 pub struct Found {
     /// Its number.
     pub pid: u32,

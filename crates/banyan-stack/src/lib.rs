@@ -25,6 +25,7 @@
 //! | [`Choice`], [`MpiJob`], [`Found`], [`number`], [`machine`] | which processes, and their ranks |
 //! | [`take`], [`Target`], [`SamplerOptions`] | taking stacks |
 //! | [`Report`], [`Process`], [`Unread`], [`Unreadable`], [`Refusal`] | what came of it |
+//! | [`ReportRecord`] | the same, as hosts send it to each other |
 //! | [`StackTree`], [`StackNode`], [`Frame`], [`Class`], [`Threads`] | the tree, and who does the same |
 //! | [`text()`], [`folded`], [`dot`], [`svg`], [`Report::to_json`] | showing it |
 //!
@@ -52,7 +53,9 @@ pub use frame::Frame;
 pub use mpi::MpiJob;
 pub use process::{Facts, State};
 pub use processes::{ancestors, machine};
-pub use report::{HostPid, Kind, Malformed, Process, Report, Unread};
+pub use report::{
+    HostPid, Kind, Malformed, NodeRecord, Process, ProcessRecord, RankRange, Report, ReportRecord, ThreadRecord, Unread,
+};
 pub use sampler::{SamplerOptions, Target, take, take_while};
 pub use show::{TextOptions, dot, folded, svg, text};
 pub use trace::{Refusal, Unreadable};

@@ -7,6 +7,8 @@
 use std::collections::HashSet;
 use std::io;
 
+use banyan_ndr::Record;
+
 use crate::process::Status;
 use crate::processes::{all, ancestors, command, descendants, machine, variable};
 
@@ -21,7 +23,7 @@ const DAEMONS: [&str; 4] = ["orted", "prted", "hydra_pmi_proxy", "pmi_proxy"];
 const HOME_VARIABLE: &str = "OMPI_MCA_orte_hnp_uri";
 
 /// A job as its `mpirun` shows it, to be found on other hosts.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Record)]
 pub struct MpiJob {
     /// The `mpirun`.
     pub launcher: u32,

@@ -5,8 +5,11 @@ use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 
+use banyan_ndr::Record;
+
 /// What a process does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Record)]
+#[record(rename = "state")]
 #[non_exhaustive]
 pub enum State {
     /// It runs, or would like to.
@@ -37,12 +40,6 @@ impl State {
             'X' | 'x' => State::Dead,
             _ => State::Sleeping,
         }
-    }
-
-    /// The state of this word; what is no such word sleeps.
-    pub(crate) fn from_word(word: &str) -> State {
-        let all = [State::Running, State::Uninterruptible, State::Stopped, State::Traced, State::Zombie, State::Dead];
-        all.into_iter().find(|state| state.word() == word).unwrap_or_default()
     }
 
     /// The word that stands in JSON.
@@ -120,7 +117,8 @@ impl Status {
 }
 
 /// What is known of a process whose stack could not be read.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Record)]
+#[record(rename = "facts")]
 pub struct Facts {
     /// The name of its program, as the kernel has it.
     pub name: String,

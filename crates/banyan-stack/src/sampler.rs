@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::io;
 use std::time::{Duration, Instant};
 
+use banyan_ndr::Record;
 use banyan_ranks::RankSet;
 
 use crate::allowance::Allowance;
@@ -16,7 +17,7 @@ use crate::tree::{StackTree, Threads};
 use crate::unwind::{PatientUnwinder, Unwound};
 
 /// A process whose stacks are wanted.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Record)]
 pub struct Target {
     /// Its number.
     pub pid: u32,

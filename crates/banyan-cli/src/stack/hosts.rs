@@ -8,13 +8,13 @@ use std::time::{Duration, Instant};
 
 use banyan_boot::{HostSet, ProcessDistribution, SessionOptions};
 use banyan_ndr::{Decoder, Limits};
-use banyan_stack::{Choice, Found, MpiJob, Report, SamplerOptions, Target, ancestors, machine, number};
+use banyan_stack::{Choice, Found, MpiJob, Report, ReportRecord, SamplerOptions, Target, ancestors, machine, number};
 use banyan_tree::reduce::Collected;
 use banyan_tree::{Network, NetworkOptions, Stream, StreamOptions, TreeError, Wave};
 
 use super::Stack;
 use super::merge::STACKS;
-use super::message::{self, Answer, FIND, Order, TAKE, Text};
+use super::message::{Answer, FIND, Order, Search, TAKE};
 use crate::failure::{Failure, warn};
 use crate::hosts::{Missing, launch_status, nodes_of_job};
 use crate::speech::note;
@@ -124,12 +124,12 @@ pub(super) fn look(stack: &Stack, hosts: &HostSet) -> Result<(Report, Around), F
     let orders = orders(options, &names, found);
     let stream =
         network.open(&network.everyone(), StreamOptions::filter(STACKS, "")).map_err(|error| failure(&error))?;
-    let members = stream.members().iter().filter_map(|member| orders.get(member as usize));
-    let texts: Vec<Text> = members.map(|order| Text { text: order.text() }).collect();
-    stream.scatter(TAKE, &texts).map_err(|error| failure(&error))?;
+    let orders: Vec<Order> =
+        stream.members().iter().filter_map(|member| orders.get(member as usize).cloned()).collect();
+    stream.scatter(TAKE, &orders).map_err(|error| failure(&error))?;
     let wave = next_wave(&network, &stream, deadline)?;
-    let Text { text } = wave.read().map_err(|error| failure(&error))?;
-    let report = Report::from_json(text.as_bytes()).map_err(Failure::new)?;
+    let record: ReportRecord = wave.read().map_err(|error| failure(&error))?;
+    let report = Report::try_from(record).map_err(Failure::new)?;
     let left_out = Missing::of(&stack.hosts, network.session().missing())?;
     Ok((report, around(left_out, &network, &wave, &names)))
 }
@@ -137,17 +137,13 @@ pub(super) fn look(stack: &Stack, hosts: &HostSet) -> Result<(Report, Around), F
 /// The processes of each member's host, by member.
 fn find(choice: &Choice, network: &Network, deadline: Option<Instant>) -> Result<Vec<(u32, Answer)>, Failure> {
     let stream = network.open(&network.everyone(), StreamOptions::collect()).map_err(|error| failure(&error))?;
-    let text = message::choice_text(choice);
-    stream.send(FIND, &Text { text }).map_err(|error| failure(&error))?;
+    stream.send(FIND, &Search::of(choice)?).map_err(|error| failure(&error))?;
     let wave = next_wave(network, &stream, deadline)?;
     let mut decoder = Decoder::new();
     let mut answers = Vec::new();
     for Collected { rank, format, body } in collected(&wave)? {
         let id = decoder.learn(&format).map_err(Failure::new)?;
-        let Text { text } = decoder.decode(id, &body).map_err(Failure::new)?;
-        let answer =
-            Answer::parse(&text).ok_or_else(|| Failure::new(format!("member {rank} is of another version")))?;
-        answers.push((rank, answer));
+        answers.push((rank, decoder.decode(id, &body).map_err(Failure::new)?));
     }
     Ok(answers)
 }
@@ -234,8 +230,7 @@ fn nothing(choice: &Choice, names: &[String]) -> Failure {
 
 /// What each member is to do: every process has one rank, whichever host it is on.
 fn orders(options: SamplerOptions, names: &[String], all: Vec<(u32, Found)>) -> Vec<Order> {
-    let mut orders: Vec<Order> =
-        names.iter().map(|host| Order { host: host.clone(), targets: Vec::new(), options }).collect();
+    let mut orders: Vec<Order> = names.iter().map(|host| Order::new(host.clone(), options)).collect();
     let found: Vec<Found> = all.iter().map(|(_, it)| it.clone()).collect();
     for ((member, it), rank) in all.into_iter().zip(number(&found)) {
         if let Some(order) = orders.get_mut(member as usize) {

@@ -1,10 +1,8 @@
 //! The filter that merges the reports of hosts on their way up the tree.
 
 use banyan_ndr::{Decoder, Record, typed};
-use banyan_stack::Report;
+use banyan_stack::{Report, ReportRecord};
 use banyan_tree::reduce::{Filter, FilterError, FilterRole, Filters, Output, Part, Recovery};
-
-use super::message::Text;
 
 /// The name of the filter.
 pub(super) const STACKS: &str = "stacks";
@@ -16,19 +14,25 @@ pub(crate) fn register(filters: &mut Filters) {
 
 struct Merge(Decoder);
 
+impl Merge {
+    fn report(&mut self, part: &Part<'_>) -> Result<Report, FilterError> {
+        let broken = |error: String| FilterError::Custom(format!("stacks of members {}: {error}", part.members));
+        let format = self.0.learn(part.format).map_err(|error| broken(error.to_string()))?;
+        let record: ReportRecord = self.0.decode(format, part.body).map_err(|error| broken(error.to_string()))?;
+        Report::try_from(record).map_err(|error| broken(error.to_string()))
+    }
+}
+
 impl Filter for Merge {
     fn wave(&mut self, parts: &[Part<'_>], _: FilterRole, out: &mut Output) -> Result<(), FilterError> {
         let mut all = Report::default();
         for part in parts {
-            let broken = |error: String| FilterError::Custom(format!("stacks of members {}: {error}", part.members));
-            let format = self.0.learn(part.format).map_err(|error| broken(error.to_string()))?;
-            let record: Text = self.0.decode(format, part.body).map_err(|error| broken(error.to_string()))?;
-            all.merge(Report::from_json(record.text.as_bytes()).map_err(|error| broken(error.to_string()))?);
+            all.merge(self.report(part)?);
         }
-        let merged = Text { text: all.to_short_json().to_string() };
         let mut body = Vec::new();
-        typed::encode_body_into(&merged, &mut body).map_err(|error| FilterError::Custom(error.to_string()))?;
-        out.push(Text::format(), &body);
+        typed::encode_body_into(&ReportRecord::from(&all), &mut body)
+            .map_err(|error| FilterError::Custom(error.to_string()))?;
+        out.push(ReportRecord::format(), &body);
         Ok(())
     }
 

@@ -1,11 +1,14 @@
 //! All that was found about some processes: their stacks as one tree, who they are, and why some could not be read.
 
 mod json;
+mod record;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-pub use json::Malformed;
+pub use record::{Malformed, NodeRecord, ProcessRecord, RankRange, ReportRecord, ThreadRecord};
+
+use banyan_ndr::Record;
 
 use crate::process::Facts;
 use crate::trace::Unreadable;
@@ -43,7 +46,8 @@ pub struct Process {
 }
 
 /// Why a process was not read, and what is known of it all the same.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Record)]
+#[record(rename = "unread")]
 pub struct Unread {
     /// The kind of reason.
     pub kind: Kind,
@@ -54,7 +58,8 @@ pub struct Unread {
 }
 
 /// Kinds of reasons.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Record)]
+#[record(rename = "kind")]
 #[non_exhaustive]
 pub enum Kind {
     /// There is no such process.
@@ -72,18 +77,16 @@ pub enum Kind {
 }
 
 impl Kind {
-    const ALL: [(Kind, &'static str); 6] = [
-        (Kind::Gone, "gone"),
-        (Kind::Zombie, "zombie"),
-        (Kind::Stuck, "stuck"),
-        (Kind::Forbidden, "forbidden"),
-        (Kind::OutOfTime, "out_of_time"),
-        (Kind::Other, "other"),
-    ];
-
     /// The word that stands in JSON.
     pub fn word(self) -> &'static str {
-        Kind::ALL.iter().find(|(kind, _)| *kind == self).map_or("other", |(_, word)| word)
+        match self {
+            Kind::Gone => "gone",
+            Kind::Zombie => "zombie",
+            Kind::Stuck => "stuck",
+            Kind::Forbidden => "forbidden",
+            Kind::OutOfTime => "out_of_time",
+            Kind::Other => "other",
+        }
     }
 }
 

@@ -1,8 +1,12 @@
-//! Trees of stacks: merging is a union, classes are what they should be, and reports survive their way through JSON.
+//! Trees of stacks: merging is a union, classes are what they should be, and reports survive their way through a record.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use banyan_stack::{Frame, Process, RankSet, Report, StackTree, TextOptions, Threads, dot, folded, svg, text};
+use banyan_ndr::{Decoder, Record, typed};
+use banyan_stack::{
+    Frame, Malformed, Process, RankRange, RankSet, Report, ReportRecord, StackTree, TextOptions, Threads, dot, folded,
+    svg, text,
+};
 use proptest::prelude::*;
 
 type Stacks = Vec<(u32, Vec<u8>)>;
@@ -85,15 +89,13 @@ proptest! {
     }
 
     #[test]
-    fn a_report_is_the_same_after_its_way_through_json(all in stacks()) {
+    fn a_report_is_the_same_after_its_way_through_a_record(all in stacks()) {
         let mut report = Report { tree: tree(&all), ..Report::default() };
         for (rank, _) in &all {
             let process = Process { rank: *rank, command: "x \u{1b}[2J \"y\"".into(), stacks: 1, ..Process::default() };
             report.processes.insert(("host".into(), 100 + rank), process);
         }
-        for json in [report.to_json(), report.to_short_json()] {
-            prop_assert_eq!(&Report::from_json(json.to_string().as_bytes()), &Ok(report.clone()));
-        }
+        prop_assert_eq!(sent(&report), Ok(report.clone()));
         let mut twice = report.clone();
         twice.merge(report.clone());
         prop_assert_eq!(twice, report);
@@ -111,25 +113,52 @@ proptest! {
         prop_assert_eq!(&StackTree::merged(all.chunks(parts).rev().map(threaded)), &tree);
         prop_assert_eq!(&merged(tree.clone(), tree.clone()), &tree);
         let report = Report { tree, ..Report::default() };
-        prop_assert_eq!(&Report::from_json(report.to_short_json().to_string().as_bytes()), &Ok(report));
+        prop_assert_eq!(sent(&report), Ok(report));
     }
 
     #[test]
     fn damaged_reports_are_refused_or_read_but_never_harm(all in stacks(), at in any::<usize>(), byte in any::<u8>()) {
-        let mut text = Report { tree: tree(&all), ..Report::default() }.to_json().to_string().into_bytes();
-        let at = at % text.len();
-        text[at] = byte;
-        let _ = Report::from_json(&text);
+        let report = Report { tree: tree(&all), ..Report::default() };
+        let mut body = Vec::new();
+        typed::encode_body_into(&ReportRecord::from(&report), &mut body).unwrap();
+        let at = at % body.len();
+        body[at] = byte;
+        let mut decoder = Decoder::new();
+        let format = decoder.learn(ReportRecord::format()).unwrap();
+        if let Ok(record) = decoder.decode::<ReportRecord>(format, &body) {
+            let _ = Report::try_from(record);
+        }
     }
 }
 
+/// A report, encoded, decoded and checked.
+fn sent(report: &Report) -> Result<Report, Malformed> {
+    let mut body = Vec::new();
+    typed::encode_body_into(&ReportRecord::from(report), &mut body).unwrap();
+    let mut decoder = Decoder::new();
+    let format = decoder.learn(ReportRecord::format()).unwrap();
+    Report::try_from(decoder.decode::<ReportRecord>(format, &body).unwrap())
+}
+
 #[test]
-fn a_report_that_names_too_many_ranks_is_refused() {
-    let text = r#"{"ranks": "0-4000000000", "tree": [], "processes": []}"#;
-    assert!(Report::from_json(text.as_bytes()).is_err());
-    let text =
-        r#"{"ranks": "", "tree": [{"parent": 0, "function": "f", "module": "m", "here": "1"}], "processes": []}"#;
-    assert!(Report::from_json(text.as_bytes()).is_err(), "a node that is its own parent");
+fn reports_that_are_none_are_refused() {
+    let whole = ReportRecord::from(&threads_of_a_job());
+    let range = |first, last| vec![RankRange { first, last }];
+    let with = |change: &dyn Fn(&mut ReportRecord)| {
+        let mut record = whole.clone();
+        change(&mut record);
+        Report::try_from(record).map_err(|error| error.to_string())
+    };
+    assert!(with(&|_| ()).is_ok());
+    let refused = |change: &dyn Fn(&mut ReportRecord), why: &str| {
+        let error = with(change).unwrap_err();
+        assert!(error.contains(why), "{error}");
+    };
+    refused(&|record| record.ranks = range(0, 4_000_000_000), "too long");
+    refused(&|record| record.ranks = range(2, 1), "is empty");
+    refused(&|record| record.nodes[0].here = range(5, 1 << 25), "too long");
+    refused(&|record| record.nodes[0].depth = 1, "behind its parent");
+    refused(&|record| record.ranks = [range(0, (1 << 24) - 1), range(1 << 24, 1 << 24)].concat(), "too many ranks");
 }
 
 /// Three ranks of three threads, but for rank 1, which has two: one of each solves, the others wait for work.
