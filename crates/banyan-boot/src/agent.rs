@@ -196,9 +196,20 @@ fn work(
     agent_program.directory.clone_from(&assignment.agent_directory);
     let (held, leftovers) = (assignment.held, assignment.terms.leftovers);
     let extension = assignment.note.as_ref().and_then(|_| extension());
-    let (keeper, listener, hosts, extension_port) = (Some(keeper), listener, Vec::new(), None);
-    let setting =
-        Setting { host, agent_program, keeper, spawner, listener, together, hosts, held, extension, extension_port };
+    let (keeper, listener, hosts, extension_port, log) = (Some(keeper), listener, Vec::new(), None, None);
+    let setting = Setting {
+        host,
+        agent_program,
+        keeper,
+        spawner,
+        listener,
+        together,
+        hosts,
+        held,
+        extension,
+        extension_port,
+        log,
+    };
     let mut node = Node::agent(link, assignment, setting).map_err(|error| error.to_string())?;
     let _dies = DiesOfPanic;
     node.run().map(|()| leftovers).map_err(|error| format!("stopped working: {error}"))

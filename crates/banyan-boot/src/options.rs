@@ -7,6 +7,7 @@ use std::time::Duration;
 use banyan_ndr::Record;
 
 use crate::agent_layout::AgentLayout;
+use crate::agent_log::AgentLog;
 use crate::assignment::Terms;
 use crate::launcher::Launcher;
 use crate::layout::MEMBERS_PER_AGENT;
@@ -82,6 +83,8 @@ pub struct SessionOptions {
     /// Is told what a launch waits for that may take long: that Slurm has put it into its queue, for example, where no host's
     /// deadline counts. It is called by a thread of the session's.
     pub notice: Option<fn(&str)>,
+    /// What agents log, and who takes it; `None`: they log nothing.
+    pub agent_log: Option<AgentLog>,
 }
 
 /// What becomes of processes that members leave behind when they end, such as daemons.
@@ -122,6 +125,7 @@ impl Default for SessionOptions {
             awaited: None,
             extension_port: None,
             notice: None,
+            agent_log: None,
         }
     }
 }

@@ -825,7 +825,7 @@ fn run_root(
     hosts: &[Arc<str>],
     options: &SessionOptions,
 ) -> Result<JoinHandle<()>, LaunchError> {
-    let (hosts, extension_port) = (hosts.to_vec(), options.extension_port);
+    let (hosts, extension_port, log) = (hosts.to_vec(), options.extension_port, options.agent_log.clone());
     let run = move || {
         let ran = Spawner::new().and_then(|spawner| {
             let host = LOCALHOST.to_owned();
@@ -848,6 +848,7 @@ fn run_root(
                 held,
                 extension,
                 extension_port,
+                log,
             };
             Node::root(Arc::clone(&channel), assignment, setting)?.run()
         });

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use banyan_boot::{AgentExtension, AgentInfo, ExtensionControl, GuardInfo};
 use banyan_link::Bell;
+use tracing::{info, info_span};
 
 use crate::combiner::Combiners;
 use crate::driver::{Credentials, Driver, Invited, Note};
@@ -98,8 +99,10 @@ impl AgentExtension for TreeAgent {
             patience,
             is_closed: false,
         };
+        let span = info_span!("network", node = agent.node, host = agent.host, role = "agent");
         let thread = std::thread::Builder::new().name("banyan-tree".into()).spawn(move || {
             let _over = OverAtTheEnd(control);
+            let _in_network = span.entered();
             worker.run();
         })?;
         self.running = Some(Running { orders, bell, thread, invitations });
@@ -242,6 +245,9 @@ fn guard(agent: &GuardInfo) {
     // Without this it looks now and then.
     let _ = driver.watch(agent);
     let patience = note.options.adrift * ADRIFT_TIMES;
+    let (node, host) = (agent.agent.node, &*agent.agent.host);
+    let _in_network = info_span!("network", node, host, role = "guard").entered();
+    info!("keeps the members of an agent that was killed");
     while !has_ended(&mut driver, patience) {
         let (ended, is_anyone_left) = agent.look();
         if !ended.is_empty() {

@@ -210,7 +210,7 @@ impl Node {
     pub(super) fn take_common_complaint(&mut self) {
         let Some(together) = &mut self.together else { return };
         let Some(starter) = &mut together.starter else { return };
-        let goes_on = starter.take_complaint();
+        let goes_on = starter.take_complaint(self.log.as_ref());
         if let (true, Up::RootChannel(channel)) = (together.asks && starter.is_needed, &self.up) {
             channel.lay(|root_state| root_state.is_agent_needed = true);
         }

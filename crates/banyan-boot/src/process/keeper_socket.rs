@@ -38,6 +38,7 @@ const REVOKE: u8 = 3;
 const HOST: u8 = 4;
 /// From the keeper.
 const END: u8 = 5;
+const LOG: u8 = 6;
 
 /// The worker's side. Ready to read when the keeper asks the worker to end, or is gone.
 #[derive(Debug)]
@@ -111,6 +112,14 @@ impl KeeperSocket {
         self.send(WITHDRAW, &member.to_le_bytes(), &[])
     }
 
+    /// The keeper is to log so much, on this process's standard error.
+    ///
+    /// # Errors
+    /// If the keeper does not take it.
+    pub(crate) fn begin_log(&self, filter: &str) -> io::Result<()> {
+        self.send(LOG, filter.as_bytes(), &[io::stderr().as_fd()])
+    }
+
     fn send(&self, kind: u8, bytes: &[u8], descriptors: &[BorrowedFd<'_>]) -> io::Result<()> {
         let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(PIPES))];
         let mut rights = SendAncillaryBuffer::new(&mut space);
@@ -137,6 +146,8 @@ pub(super) struct Handover {
     buffer: Vec<u8>,
     pub(super) word: Option<Vec<u8>>,
     pub(super) host: Option<String>,
+    /// What to log, and where, until that was taken.
+    pub(super) log: Option<(String, OwnedFd)>,
     pub(super) members: BTreeMap<u32, LeftMember>,
     is_whole: bool,
 }
@@ -153,7 +164,7 @@ pub(super) fn will() -> io::Result<(KeeperSocket, Handover)> {
     let (workers, keepers) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?;
     set_socket_timeout(&workers, Timeout::Send, Some(KEEPER_PATIENCE))?;
     let (buffer, members) = (vec![0; 1 + WORD_BYTES], BTreeMap::new());
-    let handover = Handover { socket: keepers, buffer, word: None, host: None, members, is_whole: true };
+    let handover = Handover { socket: keepers, buffer, word: None, host: None, log: None, members, is_whole: true };
     Ok((KeeperSocket { socket: workers }, handover))
 }
 
@@ -201,6 +212,7 @@ impl Handover {
             (WORD, ..) => self.word = Some(rest.to_vec()),
             (REVOKE, ..) => self.word = None,
             (HOST, ..) => self.host = Some(String::from_utf8_lossy(rest).into_owned()),
+            (LOG, ..) => self.log = pipes.pop().map(|stderr| (String::from_utf8_lossy(rest).into_owned(), stderr)),
             (LEAVE, Ok(member), Some(process)) => _ = self.members.insert(member, LeftMember { process, pipes }),
             (WITHDRAW, Ok(member), None) => _ = self.members.remove(&member),
             _ => self.is_whole = false,

@@ -38,4 +38,4 @@ pub use spawn::{Child, ChildDescriptors, Spawner};
 pub use spawn_error::{SpawnError, SpawnStage};
 pub use stdio::{Line, LineEnd, LineSplitter, MAX_LINE, Stream, StreamState, input_pipe, output_pipe};
 pub(crate) use stranger::Stranger;
-pub(crate) use title::{Role, set_title};
+pub(crate) use title::{Role, own_role, set_title};
