@@ -118,6 +118,7 @@ pub fn main() -> ExitCode {
     if let Some(failure) = bench::hand_over_if_asked() {
         return failure.report();
     }
+    banyan_boot::process::keep_memory_private();
     arguments::run(|Banyan { speech, verb }, json| speech.begin(json).and_then(|()| verb.run()))
 }
 

@@ -10,7 +10,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use banyan_boot::{AgentExtension, AgentInfo, ExtensionControl, GuardInfo};
-use banyan_link::Bell;
+use banyan_link::{Bell, SecretBytes};
 use tracing::{info, info_span};
 
 use crate::combiner::Combiners;
@@ -75,7 +75,7 @@ enum Order {
 }
 
 impl AgentExtension for TreeAgent {
-    fn begin(&mut self, agent: &AgentInfo, control: ExtensionControl) -> io::Result<Vec<u8>> {
+    fn begin(&mut self, agent: &AgentInfo, control: ExtensionControl) -> io::Result<SecretBytes> {
         let (mut driver, note) = driver(agent, NodeId(agent.node), Level(agent.level), registered_filters())?;
         let addresses = driver.listen(agent.is_one_host, note.only_tcp())?;
         if let Some(port) = driver.port().filter(|_| !agent.is_one_host) {
@@ -84,7 +84,7 @@ impl AgentExtension for TreeAgent {
             note.above.first().into_iter().for_each(|above| driver.set_tunnel(above.node, control.clone()));
         }
         let note = note.below(NodeId(agent.node), Level(agent.level), addresses);
-        let text = note.to_text().into_bytes();
+        let text = note.to_text();
         let bell = Arc::new(Bell::new()?);
         driver.watch_bell(&bell)?;
         driver.share();
@@ -109,10 +109,10 @@ impl AgentExtension for TreeAgent {
         Ok(text)
     }
 
-    fn note_for_member(&mut self, rank: u32, attaches: bool) -> Vec<u8> {
+    fn note_for_member(&mut self, rank: u32, attaches: bool) -> SecretBytes {
         // Those that are started are invited by their sockets.
         let running = self.running.as_ref().filter(|_| attaches);
-        running.map(|running| running.invitations.of(rank).to_text().into_bytes()).unwrap_or_default()
+        running.map(|running| running.invitations.of(rank).to_text()).unwrap_or_default()
     }
 
     fn member_started(&mut self, rank: u32, process: u32, socket: OwnedFd) {

@@ -131,7 +131,7 @@ impl Node {
             agent_length: own.agent_length,
             installed_agent: own.installed_agent.clone(),
             agent_directory: own.agent_directory.clone(),
-            note: own.note.as_ref().map(|_| self.note.clone()),
+            note: own.note.as_ref().map(|_| self.note.expose().to_vec()),
         };
         let Some(wire) = &mut agent.wire else { return };
         match wire.link.send_record(message::ASSIGN, 0, 0, &assignment) {

@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use banyan_link::{Event as LinkEvent, Frame, Interest, OtherProtocol};
+use banyan_link::{Event as LinkEvent, Frame, Interest, OtherProtocol, SecretBytes};
 use banyan_ranks::RankSet;
 use rustix::process::Signal;
 use tracing::debug;
@@ -88,7 +88,7 @@ impl Node {
     /// Tells a member who it is.
     pub(super) fn welcome(&mut self, index: usize) {
         let note = self.note_for_member(index);
-        let payload = [&self.assignment.session[..], &note].concat();
+        let payload = SecretBytes::from([&self.assignment.session[..], note.expose()].concat());
         let frame = Frame::new(message::WELCOME, self.members[index].rank, self.assignment.size, payload);
         if let Some(wire) = &mut self.members[index].wire {
             wire.link.send(frame);

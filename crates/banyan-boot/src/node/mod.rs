@@ -42,7 +42,7 @@ use std::time::{Duration, Instant};
 
 use banyan_link::{
     Event as LinkEvent, Frame, Heartbeat, Interest, Kind, Link, LinkError, LinkOptions, Listener, Poller, Ready,
-    Refused, SessionId, frame_cost,
+    Refused, SecretBytes, SessionId, frame_cost,
 };
 use rustix::fs::{Mode, OFlags};
 use tracing::span::EnteredSpan;
@@ -141,7 +141,7 @@ pub(crate) struct Node {
     keeper: Option<KeeperSocket>,
     extension: Option<Extension>,
     /// What it says to those below.
-    note: Vec<u8>,
+    note: SecretBytes,
     /// Where tunnels of agents lead that are right below a front-end.
     front_end_port: Option<u16>,
     /// What agents below log, and who takes it.
@@ -266,7 +266,7 @@ impl Node {
             launch_keeper: None,
             keeper: setting.keeper,
             extension: None,
-            note: assignment.note.clone().unwrap_or_default(),
+            note: assignment.note.clone().unwrap_or_default().into(),
             front_end_port: setting.extension_port,
             log: setting.log,
             in_session: Span::none().entered(),

@@ -61,7 +61,8 @@ fn a_log_level_tells_what_sessions_do_here_and_at_agents_and_their_keepers() {
     for part in ["debug: banyan_boot::node::agents: session{", "role=\"front-end\"", "note: all of 2 run after"] {
         assert!(own.iter().any(|line| line.contains(part)), "{part}: {log}");
     }
-    for part in ["role=\"agent\"", "a member has ended", "[localhost keeper "] {
+    // A member may have ended before its agent was asked for a log.
+    for part in ["role=\"agent\"}: the session is over here", "[localhost keeper "] {
         assert!(agents.iter().any(|line| line.contains(part)), "{part}: {log}");
     }
 }
