@@ -26,7 +26,7 @@ use crate::node::together::Together;
 use crate::node::{Node, Setting, agent_link_options};
 use crate::options::Leftovers;
 use crate::process::{
-    Role, STATUS_SPARED, Spawner, KeeperSocket, end_descendants, keep, keep_guarded, keep_memory_private, set_title,
+    KeeperSocket, Role, STATUS_SPARED, Spawner, end_descendants, keep, keep_guarded, keep_memory_private, set_title,
 };
 use crate::shape;
 
