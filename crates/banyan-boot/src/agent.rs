@@ -25,7 +25,9 @@ use crate::node::greeting::READY;
 use crate::node::together::Together;
 use crate::node::{Node, Setting, agent_link_options};
 use crate::options::Leftovers;
-use crate::process::{KeeperSocket, Role, STATUS_SPARED, Spawner, end_descendants, keep, keep_guarded, set_title};
+use crate::process::{
+    KeeperSocket, Role, STATUS_SPARED, Spawner, end_descendants, keep, keep_guarded, keep_memory_private, set_title,
+};
 use crate::shape;
 
 /// How long an agent waits for its work after it was started.
@@ -77,7 +79,10 @@ fn asked() -> Option<AgentChannel> {
     program::this_program_can();
     let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
     let (_, rest) = arguments.split_first().filter(|(first, _)| *first == "agent")?;
-    channel(rest)
+    let channel = channel(rest)?;
+    // Before it has anything to hide, and any other process.
+    keep_memory_private();
+    Some(channel)
 }
 
 /// The channel named by an agent's arguments; `None` if they are not an agent's.
@@ -196,9 +201,20 @@ fn work(
     agent_program.directory.clone_from(&assignment.agent_directory);
     let (held, leftovers) = (assignment.held, assignment.terms.leftovers);
     let extension = assignment.note.as_ref().and_then(|_| extension());
-    let (keeper, listener, hosts, extension_port) = (Some(keeper), listener, Vec::new(), None);
-    let setting =
-        Setting { host, agent_program, keeper, spawner, listener, together, hosts, held, extension, extension_port };
+    let (keeper, listener, hosts, extension_port, log) = (Some(keeper), listener, Vec::new(), None, None);
+    let setting = Setting {
+        host,
+        agent_program,
+        keeper,
+        spawner,
+        listener,
+        together,
+        hosts,
+        held,
+        extension,
+        extension_port,
+        log,
+    };
     let mut node = Node::agent(link, assignment, setting).map_err(|error| error.to_string())?;
     let _dies = DiesOfPanic;
     node.run().map(|()| leftovers).map_err(|error| format!("stopped working: {error}"))

@@ -3,15 +3,17 @@
 
 use std::ffi::OsStr;
 use std::fs::File;
-use std::io::{self, Read};
+use std::io;
+use std::os::fd::AsFd;
 
-use banyan_link::{Link, Listener, Secret};
+use banyan_link::{Link, Listener, Secret, SecretBytes};
 use rustix::fs::{Mode, OFlags};
 
 use crate::launcher::together::RosterFile;
 use crate::listening;
 use crate::roster::{Identity, ROSTER_BYTES, Roster};
 use crate::search::find_parent;
+use crate::ticket::read_secret;
 
 /// An agent that has arrived.
 pub(crate) struct Arrival {
@@ -36,7 +38,8 @@ impl Arrival {
 
 fn arrive(path: &OsStr, who: &Identity) -> Result<Arrival, String> {
     let text = read(path).map_err(|error| format!("the roster {} cannot be read: {error}", path.display()))?;
-    let roster = Roster::parse(&text).map_err(|error| error.to_string())?;
+    let text = text.expose_text().ok_or_else(|| format!("the roster {} is not text", path.display()))?;
+    let roster = Roster::parse(text).map_err(|error| error.to_string())?;
     let index = roster.index_of(who).map_err(|error| error.to_string())?;
     let options = roster.link_options();
     // Before it looks for its own parent: its children look for it already.
@@ -51,13 +54,13 @@ fn arrive(path: &OsStr, who: &Identity) -> Result<Arrival, String> {
 }
 
 /// The roster's text. Standard streams lead nowhere afterwards, but for standard error.
-fn read(path: &OsStr) -> io::Result<String> {
-    let mut text = String::new();
-    if path == "-" {
-        io::stdin().take(ROSTER_BYTES).read_to_string(&mut text)?;
+fn read(path: &OsStr) -> io::Result<SecretBytes> {
+    let text = if path == "-" {
+        // Not through the buffer of standard input, which nobody clears.
+        read_secret(File::from(io::stdin().as_fd().try_clone_to_owned()?), ROSTER_BYTES)?
     } else {
-        File::open(path)?.take(ROSTER_BYTES).read_to_string(&mut text)?;
-    }
+        read_secret(File::open(path)?, ROSTER_BYTES)?
+    };
     let null = rustix::fs::open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?;
     rustix::stdio::dup2_stdin(&null)?;
     rustix::stdio::dup2_stdout(&null)?;

@@ -3,11 +3,13 @@
 //! The agent takes the first plan for itself, cuts the rest into the subtrees of its own children, and passes those on.
 
 use std::ffi::OsString;
+use std::fmt;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::time::Duration;
 
-use banyan_link::Secret;
+use banyan_link::{Secret, SessionId};
 use banyan_ndr::Record;
+use zeroize::Zeroize;
 
 use crate::distribution::{Input, Output, ProcessDistribution};
 use crate::launcher::Way;
@@ -15,7 +17,7 @@ use crate::layout::AgentPlan;
 use crate::options::Leftovers;
 
 /// A subtree's work.
-#[derive(Debug, Clone, PartialEq, Record)]
+#[derive(Clone, PartialEq, Record)]
 pub(crate) struct Assignment {
     /// The session.
     pub(crate) session: [u8; 16],
@@ -56,6 +58,21 @@ impl Assignment {
     pub(crate) fn attach_secret(&self) -> Option<Secret> {
         let bytes = self.member_secret.as_deref()?;
         bytes.try_into().ok().map(Secret::from_bytes)
+    }
+}
+
+/// Without secrets.
+impl fmt::Debug for Assignment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let session = SessionId(self.session);
+        f.debug_struct("Assignment").field("session", &session).field("node", &self.node).finish_non_exhaustive()
+    }
+}
+
+impl Drop for Assignment {
+    fn drop(&mut self) {
+        self.member_secret.zeroize();
+        self.note.zeroize();
     }
 }
 

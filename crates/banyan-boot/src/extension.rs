@@ -9,13 +9,16 @@
 //! members of a killed agent go on under a *guard*, and all of them end when the extension says that it is over
 //! ([`ExtensionControl::over`], the guard's return). Whether that is so is the extension's business alone.
 
+use std::fmt;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use banyan_link::{SecretBytes, SessionId};
 use banyan_ndr::Record;
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
+use zeroize::Zeroize;
 
 use crate::described;
 use crate::inherited::named_socket;
@@ -43,12 +46,12 @@ pub trait AgentExtension: Send {
     ///
     /// # Errors
     /// The agent ends, and the front-end is told why.
-    fn begin(&mut self, agent: &AgentInfo, control: ExtensionControl) -> io::Result<Vec<u8>>;
+    fn begin(&mut self, agent: &AgentInfo, control: ExtensionControl) -> io::Result<SecretBytes>;
 
     /// The note for a member, which gets it as [`Member::note`](crate::Member::note), before it has done anything. A member
     /// that attaches has nothing else of the extension; one that the agent has started has a socket to it. It has at most
     /// 64 KiB; a longer one is not sent.
-    fn note_for_member(&mut self, rank: u32, attaches: bool) -> Vec<u8>;
+    fn note_for_member(&mut self, rank: u32, attaches: bool) -> SecretBytes;
 
     /// A member was started, as this process. The other end of the socket is what [`extension_socket`] gives it; this end does
     /// not block.
@@ -66,7 +69,7 @@ pub trait AgentExtension: Send {
 }
 
 /// What an agent knows of itself and its session.
-#[derive(Debug, Clone, PartialEq, Eq, Record)]
+#[derive(Clone, PartialEq, Eq, Record)]
 pub struct AgentInfo {
     /// The session.
     pub session: [u8; 16],
@@ -86,6 +89,24 @@ pub struct AgentInfo {
     pub is_one_host: bool,
     /// The note of the node above; the front-end's is [`SessionOptions::extension`](crate::SessionOptions::extension).
     pub note: Vec<u8>,
+}
+
+/// Without the note, which may hold a secret.
+impl fmt::Debug for AgentInfo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let session = SessionId(self.session);
+        f.debug_struct("AgentInfo")
+            .field("session", &session)
+            .field("node", &self.node)
+            .field("host", &self.host)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Drop for AgentInfo {
+    fn drop(&mut self) {
+        self.note.zeroize();
+    }
 }
 
 /// By this the extension of an agent says what it needs of the agent: tunnels to the node above, and the end. A handle: copies

@@ -61,6 +61,7 @@
 
 mod agent;
 mod agent_layout;
+mod agent_log;
 mod arrival;
 mod assignment;
 mod attaching;
@@ -97,8 +98,9 @@ mod tunnel;
 
 pub use agent::{AgentChannel, become_agent_if_asked, become_agent_if_asked_with, run_agent, run_agent_with};
 pub use agent_layout::{AgentLayout, LayoutError};
+pub use agent_log::{AgentLog, LogLines, register_agent_log};
 pub use banyan_hosts::{HostSet, HostSetError, cause};
-pub use banyan_link::{Deadline, Refused, SessionId};
+pub use banyan_link::{Deadline, Refused, SecretBytes, SessionId};
 pub use banyan_ranks::{RankSet, RankSetError};
 pub use collective::{Absent, BadReduction, CollectiveError, Element, ReduceOp};
 pub use described::DescribedError;

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use banyan_link::shared::SharedError;
-use banyan_link::{Deadline, Event, Frame, Link, LinkError, SessionId};
+use banyan_link::{Deadline, Event, Frame, Link, LinkError, SecretBytes, SessionId};
 use banyan_ndr::Record;
 use banyan_ndr::typed::Read;
 use bytes::Bytes;
@@ -48,7 +48,7 @@ pub struct Member {
     rank: u32,
     size: u32,
     session: SessionId,
-    note: Bytes,
+    note: SecretBytes,
     caller: Caller,
     /// What there was no room for when the time of a call was over.
     unsent: Option<Frame>,
@@ -214,7 +214,7 @@ impl Member {
             return Err(JoinError::Agent(format!("it says that this is member {rank} of {size}")));
         }
         let (caller, unsent) = (Caller::new(rank, size), None);
-        let (session, note) = (SessionId(*session), Bytes::copy_from_slice(note));
+        let (session, note) = (SessionId(*session), SecretBytes::from(note.to_vec()));
         let (user, user_bytes, timeout) = (VecDeque::new(), 0, None);
         Ok(Member { link, sharing: None, rank, size, session, note, caller, unsent, user, user_bytes, timeout })
     }
@@ -241,7 +241,7 @@ impl Member {
 
     /// What the [extension](crate::AgentExtension) of this member's agent says to it; empty if it has none.
     pub fn note(&self) -> &[u8] {
-        &self.note
+        self.note.expose()
     }
 
     /// Limits how long each later call waits; `None` waits for ever, or until it cannot complete.

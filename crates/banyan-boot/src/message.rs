@@ -43,6 +43,7 @@
 //! | [`TUNNEL_BYTES`] | both | the tunnel | 0 | bytes |
 //! | [`TUNNEL_TAKEN`] | both | the tunnel | bytes that were handed on | |
 //! | [`TUNNEL_CLOSE`] | both | the tunnel | 0 | |
+//! | [`LOG`] | down | 0 | 0 | what to log: text |
 //! | [`RELEASE`], [`TIME_IS_UP`], [`END`], [`DETACH`] | down | 0 | 0 | |
 //!
 //! Kinds below 128 are data and cost credit; kinds from 128 are control and never wait (`banyan-link`).
@@ -88,6 +89,9 @@ banyan_link::kinds! {
     pub(crate) TUNNEL_TAKEN = control(163);
     /// Control: nothing more comes from this end.
     pub(crate) TUNNEL_CLOSE = control(164);
+
+    /// Control: an agent is to log, and to ask those below for it ([`AGENT_LOG`](crate::agent_log::AGENT_LOG)).
+    pub(crate) LOG = control(165);
 
     /// Control: makes the process at the other end a member.
     pub(crate) WELCOME = control(128);

@@ -4,9 +4,11 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use banyan_link::SecretBytes;
 use banyan_ndr::Record;
 
 use crate::agent_layout::AgentLayout;
+use crate::agent_log::AgentLog;
 use crate::assignment::Terms;
 use crate::launcher::Launcher;
 use crate::layout::MEMBERS_PER_AGENT;
@@ -60,7 +62,7 @@ pub struct SessionOptions {
     pub installed_agent: Option<String>,
     /// The directory in which hosts keep the agent program that they get, from which programs must be allowed to start;
     /// variables such as `$USER` are the host's. `None`: `banyan/agents` in `XDG_CACHE_HOME`, or in `.cache` at home; where
-    /// that cannot be used, a directory of the user's own in `$TMPDIR`, `/tmp` or `/dev/shm`.
+    /// that cannot be used, a directory of the user's own in `$TMPDIR`, `/tmp`, `/dev/shm` or `$XDG_RUNTIME_DIR`.
     pub agent_directory: Option<String>,
     /// How long members that [attach](crate::ProcessDistribution::attached) may take to come; `None`: as long as the session
     /// lasts.
@@ -71,7 +73,7 @@ pub struct SessionOptions {
     /// The front-end's note for the [extension](crate::AgentExtension) of its agents, up to 64 KiB; `None`: they have none.
     ///
     /// The agent program must be one that calls [`become_agent_if_asked_with`](crate::become_agent_if_asked_with).
-    pub extension: Option<Vec<u8>>,
+    pub extension: Option<SecretBytes>,
     /// Is told which hosts have not answered: after the first second of a launch, whenever that changes, and in the end that
     /// there are none. It is called by a thread of the session's.
     pub awaited: Option<fn(&[&str])>,
@@ -82,6 +84,8 @@ pub struct SessionOptions {
     /// Is told what a launch waits for that may take long: that Slurm has put it into its queue, for example, where no host's
     /// deadline counts. It is called by a thread of the session's.
     pub notice: Option<fn(&str)>,
+    /// What agents log, and who takes it; `None`: they log nothing.
+    pub agent_log: Option<AgentLog>,
 }
 
 /// What becomes of processes that members leave behind when they end, such as daemons.
@@ -122,6 +126,7 @@ impl Default for SessionOptions {
             awaited: None,
             extension_port: None,
             notice: None,
+            agent_log: None,
         }
     }
 }

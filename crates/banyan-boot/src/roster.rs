@@ -22,7 +22,9 @@ use std::fmt::{self, Write as _};
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use banyan_link::{Encryption, Heartbeat, LinkOptions, OtherProtocol, PROTOCOL_VERSION, Secret, SessionId};
+use banyan_link::{
+    Encryption, Heartbeat, LinkOptions, OtherProtocol, PROTOCOL_VERSION, Secret, SecretBytes, SessionId,
+};
 
 use crate::assignment::{Assignment, Terms};
 use crate::node::agent_link_options;
@@ -137,11 +139,13 @@ impl Roster {
     }
 
     /// As text.
-    pub(crate) fn to_text(&self) -> Result<String, RosterError> {
-        let mut text = format!("protocol {PROTOCOL_VERSION}\n");
-        let mut line = |key: &str, value: &dyn fmt::Display| text.push_str(&format!("{key} {value}\n"));
-        line("session", &hexadecimal(&self.session.0));
-        line("secret", &hexadecimal(self.secret.expose()));
+    pub(crate) fn to_text(&self) -> Result<SecretBytes, RosterError> {
+        let mut text = SecretBytes::default();
+        // Writing to memory never fails.
+        let _ = write!(text, "protocol {PROTOCOL_VERSION}\nsession {}\nsecret ", hexadecimal(&self.session.0));
+        text.push_hex(&self.secret);
+        text.push(b"\n");
+        let mut line = |key: &str, value: &dyn fmt::Display| _ = writeln!(text, "{key} {value}");
         line("front_end", &self.front_end.iter().map(SocketAddr::to_string).collect::<Vec<_>>().join(" "));
         line("encrypt", &self.encrypt);
         line("host_deadline_ms", &self.host_deadline.as_millis());
@@ -174,7 +178,7 @@ impl Roster {
         let front_end = value("front_end")?.split_whitespace().map(str::parse).collect::<Result<_, _>>();
         Ok(Roster {
             session: SessionId(bytes(value("session")?).ok_or(RosterError::Field("session"))?),
-            secret: Secret::from_bytes(bytes(value("secret")?).ok_or(RosterError::Field("secret"))?),
+            secret: Secret::from_hex(value("secret")?).ok_or(RosterError::Field("secret"))?,
             agents,
             front_end: front_end.map_err(|_| RosterError::Field("front_end"))?,
             host_deadline: duration("host_deadline_ms")?,
@@ -255,6 +259,10 @@ pub(crate) mod tests {
         Identity { node: node.map(Into::into), host: host.into(), rank }
     }
 
+    fn text(roster: &Roster) -> String {
+        roster.to_text().unwrap().expose_text().unwrap().to_owned()
+    }
+
     #[test]
     fn the_nodes_name_counts_before_the_hosts_and_the_hosts_before_the_rank() {
         let roster = roster(&["a", "b", "c"]);
@@ -291,7 +299,7 @@ pub(crate) mod tests {
     #[test]
     fn what_later_releases_add_to_a_roster_is_skipped() {
         let roster = roster(&["a", "b"]);
-        let text = roster.to_text().unwrap().replace("\nsecret", "\nlater 1 2\nsecret");
+        let text = text(&roster).replace("\nsecret", "\nlater 1 2\nsecret");
         assert_eq!(Roster::parse(&text).unwrap().agents, roster.agents);
     }
 
@@ -305,7 +313,7 @@ pub(crate) mod tests {
 
     #[test]
     fn fields_that_are_not_what_they_should_be_are_named() {
-        let text = roster(&["a"]).to_text().unwrap();
+        let text = text(&roster(&["a"]));
         for (field, wrong) in [
             ("a7a7", "+7a7"),
             ("5c5c", "5c"),
@@ -332,7 +340,7 @@ pub(crate) mod tests {
             let mut written = roster(&names);
             written.agents[0].address = "10.1.2.3".into();
             (written.secret, written.session, written.encrypt) = (Secret::from_bytes(secret), SessionId(session), encrypt);
-            let read = Roster::parse(&written.to_text().unwrap()).unwrap();
+            let read = Roster::parse(&text(&written)).unwrap();
             prop_assert_eq!(&read.agents, &written.agents);
             prop_assert_eq!(&read.front_end, &written.front_end);
             prop_assert!(read.secret == written.secret && read.session == written.session);

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use banyan_link::{Deadline, Refused, Secret, SessionId};
+use banyan_link::{Deadline, Refused, Secret, SecretBytes, SessionId};
 use banyan_ndr::Record;
 use banyan_ndr::typed::Read;
 use banyan_ranks::RankSet;
@@ -211,7 +211,7 @@ impl Session {
         brings_agent: bool,
     ) -> Result<Session, LaunchError> {
         check_hosts(hosts_of(distributions, options))?;
-        if let Some(length) = options.extension.as_ref().map(Vec::len).filter(|length| *length > NOTE_BYTES) {
+        if let Some(length) = options.extension.as_ref().map(SecretBytes::len).filter(|length| *length > NOTE_BYTES) {
             return Err(LaunchError::LongNote(length));
         }
         let way = options.launcher.way(hosts_of(distributions, options))?;
@@ -247,7 +247,7 @@ impl Session {
             agent_length: agent_program.length,
             installed_agent: agent_program.installed.clone(),
             agent_directory: agent_program.directory.clone(),
-            note: options.extension.clone(),
+            note: options.extension.as_ref().map(|note| note.expose().to_vec()),
         };
         let ticket = Ticket::of(&assignment);
         let start_together = (assignment.way == Way::Together)
@@ -825,7 +825,7 @@ fn run_root(
     hosts: &[Arc<str>],
     options: &SessionOptions,
 ) -> Result<JoinHandle<()>, LaunchError> {
-    let (hosts, extension_port) = (hosts.to_vec(), options.extension_port);
+    let (hosts, extension_port, log) = (hosts.to_vec(), options.extension_port, options.agent_log.clone());
     let run = move || {
         let ran = Spawner::new().and_then(|spawner| {
             let host = LOCALHOST.to_owned();
@@ -848,6 +848,7 @@ fn run_root(
                 held,
                 extension,
                 extension_port,
+                log,
             };
             Node::root(Arc::clone(&channel), assignment, setting)?.run()
         });

@@ -13,7 +13,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use banyan_link::{Address, OtherProtocol, PROTOCOL_VERSION, Secret, SessionId};
+use banyan_link::{Address, OtherProtocol, PROTOCOL_VERSION, Secret, SecretBytes, SessionId};
 use rustix::fs::{Mode, OFlags};
 
 use crate::assignment::Assignment;
@@ -29,6 +29,9 @@ const NEVER: &str = "never";
 
 /// Bytes of the longest ticket that is read: enough for ten thousand hosts.
 const MAX_TICKET: u64 = 1 << 20;
+
+/// Bytes of it that are read at once.
+const READ_BYTES: usize = 64 << 10;
 
 /// The right to attach to a session.
 #[derive(Clone, PartialEq, Eq)]
@@ -126,7 +129,7 @@ impl Ticket {
 
     /// The variable that lets [`Member::join`](crate::Member::join) find it: name and value. The value holds the secret;
     /// give it to processes of the same user only, and never as an argument.
-    pub fn to_env(&self) -> (&'static str, String) {
+    pub fn to_env(&self) -> (&'static str, SecretBytes) {
         (TICKET_VARIABLE, self.text())
     }
 
@@ -159,7 +162,7 @@ impl Ticket {
         }
         file.set_permissions(Permissions::from_mode(0o600)).map_err(failed)?;
         file.set_len(0).map_err(failed)?;
-        file.write_all(self.text().as_bytes()).map_err(failed)
+        file.write_all(self.text().expose()).map_err(failed)
     }
 
     /// Reads it from a file that nobody else could read or write.
@@ -177,12 +180,15 @@ impl Ticket {
     }
 
     /// As one line: beginning, session, secret, end, and the endpoints as `host=address`, with commas.
-    pub(crate) fn text(&self) -> String {
-        let (session, secret) = (hexadecimal(&self.session), hexadecimal(self.secret.expose()));
+    pub(crate) fn text(&self) -> SecretBytes {
+        let session = hexadecimal(&self.session);
         let until = self.until.map_or(NEVER.to_owned(), |until| until.to_string());
-        let mut text = format!("{BEGINNING}{PROTOCOL_VERSION},{session},{secret},{until}");
+        let mut text = SecretBytes::default();
+        // Writing to memory never fails.
+        let _ = write!(text, "{BEGINNING}{PROTOCOL_VERSION},{session},");
+        text.push_hex(&self.secret);
+        let _ = write!(text, ",{until}");
         for Endpoint { host, address } in &self.endpoints {
-            // Writing to a string never fails.
             let _ = write!(text, ",{host}={address}");
         }
         text
@@ -194,7 +200,7 @@ impl Ticket {
         let number = next()?.strip_prefix(BEGINNING).and_then(|number| number.parse().ok());
         OtherProtocol::check(number.ok_or(TicketError::Damaged)?)?;
         let session = bytes(next()?).ok_or(TicketError::Damaged)?;
-        let secret = Secret::from_bytes(bytes(next()?).ok_or(TicketError::Damaged)?);
+        let secret = Secret::from_hex(next()?).ok_or(TicketError::Damaged)?;
         let until = match next()? {
             NEVER => None,
             seconds => Some(seconds.parse().map_err(|_| TicketError::Damaged)?),
@@ -222,10 +228,23 @@ fn is_text(value: &str) -> bool {
 }
 
 fn read(file: File, path: &Path) -> Result<Ticket, TicketError> {
-    let mut text = String::new();
-    let read = file.take(MAX_TICKET).read_to_string(&mut text);
-    read.map_err(|source| TicketError::File { path: path.to_owned(), source })?;
-    Ticket::parse(&text)
+    let failed = |source: io::Error| TicketError::File { path: path.to_owned(), source };
+    let text = read_secret(file, MAX_TICKET).map_err(failed)?;
+    Ticket::parse(text.expose_text().ok_or(TicketError::Damaged)?)
+}
+
+/// Reads what holds a secret, up to so many bytes.
+pub(crate) fn read_secret(mut from: impl Read, most: u64) -> io::Result<SecretBytes> {
+    let (mut text, mut piece) = (SecretBytes::default(), SecretBytes::from(vec![0; READ_BYTES]));
+    loop {
+        let room = usize::try_from(most).unwrap_or(usize::MAX).saturating_sub(text.len()).min(READ_BYTES);
+        match from.read(&mut piece.expose_mut()[..room]) {
+            Ok(0) => return Ok(text),
+            Ok(count) => text.push(&piece.expose()[..count]),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
 }
 
 fn hexadecimal(bytes: &[u8]) -> String {
@@ -255,6 +274,10 @@ mod tests {
         Ticket { session: [7; 16], secret, until: Some(1_000), endpoints: vec![endpoint(1), endpoint(2)] }
     }
 
+    fn as_text(ticket: &Ticket) -> String {
+        ticket.text().expose_text().unwrap().to_owned()
+    }
+
     #[test]
     fn a_ticket_reads_as_it_was_written_and_only_its_owner_can() {
         let place = tempfile::TempDir::new().unwrap();
@@ -269,7 +292,7 @@ mod tests {
 
     #[test]
     fn a_ticket_of_another_protocol_is_refused_however_it_goes_on() {
-        assert!(is_text("banyan2,x") && is_text(&ticket().text()) && !is_text("banyan.ticket,1"));
+        assert!(is_text("banyan2,x") && is_text(&as_text(&ticket())) && !is_text("banyan.ticket,1"));
         let error = Ticket::parse("banyan2,sealed").unwrap_err().to_string();
         assert_eq!(
             error,
@@ -281,7 +304,7 @@ mod tests {
     #[test]
     fn a_ticket_may_hold_as_long_as_the_session_lasts() {
         let ticket = Ticket { until: None, ..ticket() };
-        assert_eq!((Ticket::parse(&ticket.text()).unwrap(), ticket.until()), (ticket.clone(), None));
+        assert_eq!((Ticket::parse(&as_text(&ticket)).unwrap(), ticket.until()), (ticket.clone(), None));
     }
 
     #[test]
@@ -303,8 +326,8 @@ mod tests {
         let addresses: Vec<SocketAddr> = vec!["10.0.0.2:7".parse().unwrap(), "[2001:db8::2]:7".parse().unwrap()];
         ticket.add_attach_addresses(&BTreeMap::from([(2, addresses.clone()), (9, addresses)]));
         assert_eq!(ticket.hosts().collect::<Vec<_>>(), ["n1", "n2"]);
-        assert!(ticket.text().ends_with(",n2=tcp:10.0.0.2:7,n2=tcp:[2001:db8::2]:7"), "{}", ticket.endpoints.len());
-        assert_eq!(Ticket::parse(&ticket.text()).unwrap(), ticket);
+        assert!(as_text(&ticket).ends_with(",n2=tcp:10.0.0.2:7,n2=tcp:[2001:db8::2]:7"), "{}", ticket.endpoints.len());
+        assert_eq!(Ticket::parse(&as_text(&ticket)).unwrap(), ticket);
     }
 
     #[test]
@@ -317,7 +340,7 @@ mod tests {
         #[test]
         fn no_text_makes_the_reader_panic(text in ".{0,200}", cut in 0usize..200) {
             let _ = Ticket::parse(&text);
-            let whole = ticket().text();
+            let whole = as_text(&ticket());
             let part = whole.get(..cut.min(whole.len())).unwrap_or_default();
             if let Ok(read) = Ticket::parse(part) {
                 prop_assert_eq!(read.secret, ticket().secret);

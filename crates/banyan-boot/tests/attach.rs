@@ -131,9 +131,9 @@ fn a_ticket_is_read_from_a_descriptor() {
     let session = Session::launch(&[ProcessDistribution::attached().on("n1", 2)], &options()).unwrap();
     let (name, text) = session.ticket().unwrap().to_env();
     let mut file = tempfile::tempfile().unwrap();
-    file.write_all(text.as_bytes()).unwrap();
+    file.write_all(text.expose()).unwrap();
     let (pipe, mut writer) = std::io::pipe().unwrap();
-    writer.write_all(text.as_bytes()).unwrap();
+    writer.write_all(text.expose()).unwrap();
     drop(writer);
     let by_descriptor = |descriptor: Stdio| {
         Command::new(this_program()).env(ROLE, "collectives").env(name, "fd:0").stdin(descriptor).spawn().unwrap()
@@ -195,10 +195,10 @@ fn a_wrong_secret_changes_nothing() {
     let other = Session::launch(&[ProcessDistribution::attached().on("n1", 1)], &options()).unwrap();
     let place = TempDir::new().unwrap();
     let path = place.path().join("ticket");
-    let (_, text) = session.ticket().unwrap().to_env();
-    let (_, wrong) = other.ticket().unwrap().to_env();
+    let text = |session: &Session| session.ticket().unwrap().to_env().1.expose_text().unwrap().to_owned();
     // The right session and address with the secret of another session.
     let secret = |text: &str| text.split(',').nth(2).unwrap().to_owned();
+    let (text, wrong) = (text(&session), text(&other));
     session.ticket().unwrap().write(&path).unwrap();
     std::fs::write(&path, text.replace(&secret(&text), &secret(&wrong))).unwrap();
     let error = Member::attach(&Ticket::read(&path).unwrap()).unwrap_err();

@@ -24,6 +24,7 @@ pub mod failure;
 mod filters;
 pub mod hosts;
 pub mod limit;
+mod log;
 pub mod manual;
 pub mod output;
 mod paint;
@@ -110,12 +111,14 @@ enum Verb {
 pub fn main() -> ExitCode {
     // Before anything else: agents are started by the hundred, and need nothing of what follows.
     banyan_tree::register_filters(filters::filters());
+    banyan_boot::register_agent_log(log::begin_at_agent);
     banyan_tree::become_agent_if_asked();
     demo::become_member_if_asked();
     top::become_member_if_asked();
     if let Some(failure) = bench::hand_over_if_asked() {
         return failure.report();
     }
+    banyan_boot::process::keep_memory_private();
     arguments::run(|Banyan { speech, verb }, json| speech.begin(json).and_then(|()| verb.run()))
 }
 

@@ -1,28 +1,28 @@
-//! How the command speaks: colours, how much it says beside its results, and where that is kept.
+//! How the command speaks: colours, and how much it says beside its results.
 //!
 //! Set once, when the arguments are known. Results go to standard output and are not this module's business; what is
-//! said about them goes to standard error, and with `--log` into a file as well, whether it was shown or not.
+//! said about them goes to standard error, and into the [log], whether it was shown or not.
 
 use std::ffi::OsString;
 use std::fmt;
-use std::fs::{File, OpenOptions};
 use std::io::{IsTerminal, Write};
-use std::path::PathBuf;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::{Args, ColorChoice, ValueEnum};
+use tracing::{error, info};
 
-use crate::failure::{Failure, cause};
+use crate::failure::Failure;
+use crate::log::{self, Log};
 use crate::progress;
 use crate::screen::harmless_text;
 
 /// Options of every verb that take a value.
-pub(crate) const TAKING_VALUES: [&str; 2] = ["--color", "--log"];
+pub(crate) const TAKING_VALUES: [&str; 3] = ["--color", "--log", "--log-level"];
 
 /// Under which options of every verb stand in its help.
-const HEADING: &str = "Options of every verb";
+pub(crate) const HEADING: &str = "Options of every verb";
 
 /// When there are colours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -47,9 +47,8 @@ pub struct Speech {
     /// Print more about what is done
     #[arg(short, long, global = true, help_heading = HEADING)]
     verbose: bool,
-    /// Append all messages to FILE, with the time
-    #[arg(long, value_name = "FILE", global = true, help_heading = HEADING)]
-    log: Option<PathBuf>,
+    #[command(flatten)]
+    log: Log,
 }
 
 /// The arguments of this command; those behind `--` are somebody else's.
@@ -82,7 +81,6 @@ struct Manner {
     quiet: bool,
     verbose: bool,
     json: bool,
-    log: Option<Mutex<File>>,
 }
 
 static MANNER: OnceLock<Manner> = OnceLock::new();
@@ -98,21 +96,11 @@ enum Weight {
 impl Speech {
     /// Decides it for the rest of this process, which was asked for `--json` or was not.
     pub fn begin(self, json: bool) -> Result<(), Failure> {
-        let open = |path: &PathBuf| {
-            let file = OpenOptions::new().create(true).append(true).open(path);
-            let refused = |error| Failure::system(format_args!("--log {}", path.display()), &error);
-            file.map(Mutex::new).map_err(refused)
-        };
-        let log = self.log.as_ref().map(open).transpose();
-        let (log, opened) = log.map_or_else(|failure| (None, Err(failure)), |log| (log, Ok(())));
-        let Speech { color, quiet, verbose, .. } = self;
-        MANNER.get_or_init(|| Manner { color, quiet, verbose, json, log });
-        opened
+        let Speech { color, quiet, verbose, log } = self;
+        MANNER.get_or_init(|| Manner { color, quiet, verbose, json });
+        log.begin()
     }
 }
-
-/// Whether it was said that the log cannot be written.
-static IS_LOG_LOST: AtomicBool = AtomicBool::new(false);
 
 /// Tells of something that matters to whoever is interested in how it goes: shown with -v.
 pub fn note(message: impl fmt::Display) {
@@ -140,26 +128,20 @@ fn say(weight: Weight, message: &dyn fmt::Display) {
     // Some of it is what hosts said. And nobody may be there to read it, which is no reason to end.
     let message = harmless_text(&message.to_string());
     if shown {
-        let mut stderr = std::io::stderr().lock();
-        progress::clear(&mut stderr);
-        let _ = writeln!(stderr, "banyan: {message}");
+        show(&message);
     }
-    if let Some(log) = manner.and_then(|manner| manner.log.as_ref()) {
-        let name = match weight {
-            Weight::Note => "note",
-            Weight::Warning => "warning",
-            Weight::Error => "error",
-        };
-        let line = format!("{} [{}] {name}: {message}\n", time(SystemTime::now()), std::process::id());
-        // One write a message, so that those of several commands do not mix.
-        let written = log.lock().unwrap_or_else(PoisonError::into_inner).write_all(line.as_bytes());
-        if let Err(error) = written
-            && !IS_LOG_LOST.swap(true, Ordering::Relaxed)
-        {
-            // A full disk must not end the work, and those who want to hear nothing want their log.
-            let _ = writeln!(std::io::stderr(), "banyan: --log: the file cannot be written: {}", cause(&error));
-        }
+    match weight {
+        Weight::Note => info!(target: log::COMMAND, "{message}"),
+        Weight::Warning => tracing::warn!(target: log::COMMAND, "{message}"),
+        Weight::Error => error!(target: log::COMMAND, "{message}"),
     }
+}
+
+/// Puts a message on standard error.
+pub(crate) fn show(message: &str) {
+    let mut stderr = std::io::stderr().lock();
+    progress::clear(&mut stderr);
+    let _ = writeln!(stderr, "banyan: {message}");
 }
 
 /// Whether nothing is to be said about how the work goes.

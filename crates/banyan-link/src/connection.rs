@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use banyan_ndr::typed::{Read, Scratch, encode_body};
 use banyan_ndr::{DecodeError, Format, FormatId, Record};
 use bytes::Bytes;
+use tracing::debug;
 
 use crate::capabilities::Capabilities;
 use crate::cipher::Cipher;
@@ -626,6 +627,8 @@ impl Connection {
                 if self.is_sharing_agreed() {
                     self.options.slabs.share_with_peers();
                 }
+                let encrypted = self.cipher.is_some();
+                debug!(peer = self.id.map(|id| id.index), encrypted, "a link is open");
                 self.opened = Some(PeerInfo { id: self.id, incarnation: hello.incarnation });
                 Ok(())
             }
@@ -740,6 +743,11 @@ impl Connection {
 
     fn finish(&mut self, event: Event) {
         if self.state != State::Ended {
+            let peer = self.id.map(|id| id.index);
+            match &event {
+                Event::Lost(error) => debug!(peer, %error, "a link is lost"),
+                _ => debug!(peer, "a link is closed"),
+            }
             self.state = State::Ended;
             self.end = Some(event);
             self.opening = None;

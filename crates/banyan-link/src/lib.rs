@@ -98,5 +98,5 @@ pub use options::{Encryption, Heartbeat, INITIAL_CREDIT, LinkOptions};
 pub use poller::{Interest, Poller, Ready};
 pub use protocol::{OtherProtocol, PROTOCOL_VERSION};
 pub use refused::Refused;
-pub use secret::Secret;
+pub use secret::{Secret, SecretBytes};
 pub use slab::{SLAB_BYTES, Slabs};

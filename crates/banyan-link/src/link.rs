@@ -14,6 +14,7 @@ use banyan_ndr::typed::Read;
 use banyan_ndr::{DecodeError, Format, FormatId, Record};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
+use tracing::debug;
 
 use crate::acknowledged::unacknowledged_for;
 use crate::address::Address;
@@ -95,6 +96,7 @@ impl Link {
         let now = Instant::now();
         let encrypt = encrypts(options, address);
         let connection = Connection::dialing(opening, encrypt, options, now).map_err(io::Error::other)?;
+        debug!(%address, encrypt, "connects");
         let socket = Transport::socket(address)?;
         let started = Transport::connect(&socket, address)?;
         let mut link = Link::new(Transport::of(address, socket), connection);

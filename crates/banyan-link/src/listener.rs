@@ -18,6 +18,7 @@ use rustix::fs::unlink;
 use rustix::io::Errno;
 use rustix::net::{SocketFlags, accept_with, getsockname, listen, sockopt};
 use rustix::process::geteuid;
+use tracing::debug;
 
 use crate::address::Address;
 use crate::link::{Link, encrypts};
@@ -165,6 +166,7 @@ impl Listener {
         let PeerId { session, index, incarnation } = accepted.peer();
         let known = self.connected.get(&(session, index));
         if known.is_some_and(|known| incarnation <= *known) {
+            debug!(address = %self.address, peer = index, "refused a peer that is connected already");
             self.refused.duplicate += 1;
             return None;
         }
@@ -175,6 +177,7 @@ impl Listener {
     }
 
     fn count_refusal(&mut self, refusal: Refusal) {
+        debug!(address = %self.address, ?refusal, "refused a peer");
         let count = match refusal {
             Refusal::Garbage => &mut self.refused.garbage,
             Refusal::Version => &mut self.refused.wrong_version,
@@ -253,6 +256,7 @@ impl Listener {
             // Slower without, but not wrong.
             let _ = sockopt::set_tcp_nodelay(&socket, true);
         } else if !is_of_this_user(&socket) {
+            debug!(address = %self.address, "refused a process of another user");
             self.refused.other_user += 1;
             return None;
         }

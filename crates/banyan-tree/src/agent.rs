@@ -10,7 +10,8 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use banyan_boot::{AgentExtension, AgentInfo, ExtensionControl, GuardInfo};
-use banyan_link::Bell;
+use banyan_link::{Bell, SecretBytes};
+use tracing::{info, info_span};
 
 use crate::combiner::Combiners;
 use crate::driver::{Credentials, Driver, Invited, Note};
@@ -74,7 +75,7 @@ enum Order {
 }
 
 impl AgentExtension for TreeAgent {
-    fn begin(&mut self, agent: &AgentInfo, control: ExtensionControl) -> io::Result<Vec<u8>> {
+    fn begin(&mut self, agent: &AgentInfo, control: ExtensionControl) -> io::Result<SecretBytes> {
         let (mut driver, note) = driver(agent, NodeId(agent.node), Level(agent.level), registered_filters())?;
         let addresses = driver.listen(agent.is_one_host, note.only_tcp())?;
         if let Some(port) = driver.port().filter(|_| !agent.is_one_host) {
@@ -83,7 +84,7 @@ impl AgentExtension for TreeAgent {
             note.above.first().into_iter().for_each(|above| driver.set_tunnel(above.node, control.clone()));
         }
         let note = note.below(NodeId(agent.node), Level(agent.level), addresses);
-        let text = note.to_text().into_bytes();
+        let text = note.to_text();
         let bell = Arc::new(Bell::new()?);
         driver.watch_bell(&bell)?;
         driver.share();
@@ -98,18 +99,20 @@ impl AgentExtension for TreeAgent {
             patience,
             is_closed: false,
         };
+        let span = info_span!("network", node = agent.node, host = agent.host, role = "agent");
         let thread = std::thread::Builder::new().name("banyan-tree".into()).spawn(move || {
             let _over = OverAtTheEnd(control);
+            let _in_network = span.entered();
             worker.run();
         })?;
         self.running = Some(Running { orders, bell, thread, invitations });
         Ok(text)
     }
 
-    fn note_for_member(&mut self, rank: u32, attaches: bool) -> Vec<u8> {
+    fn note_for_member(&mut self, rank: u32, attaches: bool) -> SecretBytes {
         // Those that are started are invited by their sockets.
         let running = self.running.as_ref().filter(|_| attaches);
-        running.map(|running| running.invitations.of(rank).to_text().into_bytes()).unwrap_or_default()
+        running.map(|running| running.invitations.of(rank).to_text()).unwrap_or_default()
     }
 
     fn member_started(&mut self, rank: u32, process: u32, socket: OwnedFd) {
@@ -242,6 +245,9 @@ fn guard(agent: &GuardInfo) {
     // Without this it looks now and then.
     let _ = driver.watch(agent);
     let patience = note.options.adrift * ADRIFT_TIMES;
+    let (node, host) = (agent.agent.node, &*agent.agent.host);
+    let _in_network = info_span!("network", node, host, role = "guard").entered();
+    info!("keeps the members of an agent that was killed");
     while !has_ended(&mut driver, patience) {
         let (ended, is_anyone_left) = agent.look();
         if !ended.is_empty() {

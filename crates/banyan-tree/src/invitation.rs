@@ -6,6 +6,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use banyan_link::SecretBytes;
+
 use crate::driver::{Note, NoteError};
 use crate::error::TreeError;
 
@@ -22,7 +24,7 @@ pub struct Invitation {
 impl Invitation {
     /// As a variable for the environment of the process that is to come: its name, and its value, which is a secret.
     /// [`BackEnd::join`](crate::BackEnd::join) looks there.
-    pub fn to_env(&self) -> (&'static str, String) {
+    pub fn to_env(&self) -> (&'static str, SecretBytes) {
         (VARIABLE, self.to_text())
     }
 
@@ -31,23 +33,28 @@ impl Invitation {
     /// # Errors
     /// If what is there is no invitation.
     pub fn from_env() -> Result<Option<Invitation>, TreeError> {
-        std::env::var(VARIABLE).ok().map(|text| text.parse()).transpose()
+        let text = std::env::var(VARIABLE).ok().map(SecretBytes::from);
+        text.map(|text| text.expose_text().unwrap_or_default().parse()).transpose()
     }
 
     /// As a text of one line, which is a secret.
-    pub fn to_text(&self) -> String {
-        self.note.to_text().replace('\n', LINE)
+    pub fn to_text(&self) -> SecretBytes {
+        let mut text = self.note.to_text();
+        text.expose_mut().iter_mut().filter(|byte| **byte == b'\n').for_each(|byte| *byte = LINE);
+        text
     }
 }
 
 /// What stands for the end of a line. Nothing in a note has it.
-const LINE: &str = ";";
+const LINE: u8 = b';';
 
 impl FromStr for Invitation {
     type Err = TreeError;
 
     fn from_str(text: &str) -> Result<Invitation, TreeError> {
-        let note = text.replace(LINE, "\n").parse();
+        let mut lines = SecretBytes::from(text.to_owned());
+        lines.expose_mut().iter_mut().filter(|byte| **byte == LINE).for_each(|byte| *byte = b'\n');
+        let note = lines.expose_text().unwrap_or_default().parse();
         let note: Note = note.map_err(|error: NoteError| TreeError::Invitation(error.to_string()))?;
         match note.member {
             Some(_) => Ok(Invitation { note }),

@@ -7,6 +7,7 @@
 mod clippy;
 mod corpus;
 mod cross;
+mod deny;
 mod doc;
 mod fmt;
 mod fuzz;
@@ -107,6 +108,7 @@ const SIDE_BY_SIDE: [Lane; 4] = [Lane::Debug, Lane::Emulated, Lane::Miri, Lane::
 const STEPS: &[Step] = &[
     step("fmt", Lane::First, "The code is formatted", fmt::run),
     step("tidy", Lane::First, "The rules of the repository that no other tool checks", tidy::run),
+    step("deny", Lane::First, "Licences and sources of dependencies are those that are wanted", deny::run),
     // These two wait more than they compute: other lanes have work to do meanwhile, but not at the end.
     step("hosts", Lane::Debug, "Hosts for tests are made, work, misbehave as asked, and are gone", hosts::run),
     step(

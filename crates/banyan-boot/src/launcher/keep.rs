@@ -1,7 +1,8 @@
 //! How a host keeps agent programs and starts them, in the words of `sh`: nothing of ours runs there yet.
 //!
 //! Programs lie in the user's cache, or in a directory that the user has chosen. Where the cache cannot be written to, is full,
-//! or programs may not be started there, they lie in a directory of the user's own in `$TMPDIR` or in `/dev/shm`.
+//! or programs may not be started there, they lie in a directory of the user's own in `$TMPDIR`, in `/dev/shm` or in
+//! `$XDG_RUNTIME_DIR`. A shell cannot make a file in memory alone, so there is nothing behind these.
 //!
 //! The name of one is its content's hash, so an agent of another version is never started
 //! by mistake. Before it is started the first time, and whenever it was written to since, the program checks its own content:
@@ -55,7 +56,8 @@ impl Script<'_> {
         // In a directory that is everyone's only one that nobody else can put another in the place of.
         format!(
             "within() {{ [ -k \"$2\" ] || [ -O \"$2\" ] || return 1; i=\"$2/.cache-banyan-$(id -u)\"; [ ! -L \"$i\" ] && \"$1\" \"$i\"; }}; \
-             places() {{ \"$1\" {cache} || within \"$1\" \"${{TMPDIR:-/tmp}}\" || within \"$1\" /dev/shm; }}; "
+             places() {{ \"$1\" {cache} || within \"$1\" \"${{TMPDIR:-/tmp}}\" || within \"$1\" /dev/shm || \
+             within \"$1\" \"${{XDG_RUNTIME_DIR:-/run/user/$(id -u)}}\"; }}; "
         )
     }
 
@@ -111,5 +113,36 @@ impl Script<'_> {
     /// How a program comes that is announced by nothing.
     pub(crate) fn plain(&self) -> String {
         format!("g=cat; n={}; ", self.agent.length)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+
+    /// The places of a host whose user has such a directory, without the cache.
+    fn places(runtime: &str) -> String {
+        let agent =
+            &AgentProgram { path: "/agent".into(), hash: String::new(), length: 0, installed: None, directory: None };
+        let (before_failure, before_start) = ("", "");
+        let script = Script { agent, words: "", speaker: "", before_failure, before_start };
+        let list = format!("show() {{ echo \"$1\"; return 1; }}; {}places show", script.places());
+        let mut shell = Command::new("sh");
+        shell.args(["-c", &list]).env("TMPDIR", "/tmp").env("XDG_RUNTIME_DIR", runtime).env("HOME", "/no/home");
+        String::from_utf8(shell.output().unwrap().stdout).unwrap()
+    }
+
+    #[test]
+    fn the_last_place_is_the_directory_of_the_users_logins_if_there_is_one() {
+        let own = tempfile::tempdir().unwrap();
+        let user = rustix::process::getuid().as_raw();
+        let last = |listed: &str| listed.lines().last().unwrap().to_owned();
+        assert_eq!(
+            last(&places(own.path().to_str().unwrap())),
+            format!("{}/.cache-banyan-{user}", own.path().display())
+        );
+        assert_eq!(last(&places("/no/directory")), format!("/dev/shm/.cache-banyan-{user}"));
     }
 }

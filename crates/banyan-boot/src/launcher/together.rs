@@ -8,7 +8,7 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use banyan_link::{Listener, Secret, SessionId};
+use banyan_link::{Listener, Secret, SecretBytes, SessionId};
 
 use super::program::AgentProgram;
 use super::slurm::SlurmStep;
@@ -36,7 +36,7 @@ pub(crate) struct StartTogether {
     /// What the command gets on its standard input: the agent program, where it has to travel, …
     pub(crate) upload: Option<Upload>,
     /// … and the roster.
-    pub(crate) input: Vec<u8>,
+    pub(crate) input: SecretBytes,
     /// Whether hosts that lack the agent program say so.
     pub(crate) asks: bool,
     /// Removed when it is dropped.
@@ -77,13 +77,13 @@ impl StartTogether {
             Launcher::Command { template } => {
                 let file = RosterFile::write(roster.session, &text).map_err(LaunchError::Launcher)?;
                 let starter = command::all(template, &hosts, &file.path, agent).map_err(LaunchError::Launcher)?;
-                (starter, Vec::new(), Some(file))
+                (starter, SecretBytes::default(), Some(file))
             }
             _ => {
                 let folded = HostSet::from_names(&hosts).map_err(|error| LaunchError::Launcher(error.to_string()))?;
                 let (hosts, count, shares) = (&*folded.to_string(), hosts.len(), slurm::has_nodes(arguments));
                 let starter = slurm::all(&SlurmStep { hosts, count, arguments, shares, brings }, agent);
-                (starter, text.into_bytes(), None)
+                (starter, text, None)
             }
         };
         let upload = brings.then(|| Upload::new(agent)).transpose().map_err(LaunchError::System)?;
@@ -185,7 +185,7 @@ impl RosterFile {
         std::iter::once(&self.path).chain(&self.directory).cloned().collect()
     }
 
-    fn write(session: SessionId, text: &str) -> Result<RosterFile, String> {
+    fn write(session: SessionId, text: &SecretBytes) -> Result<RosterFile, String> {
         let chosen = std::env::var_os(ROSTER_DIRECTORY).or_else(|| std::env::var_os("XDG_RUNTIME_DIR"));
         let (folder, directory) = match chosen.filter(|path| Path::new(path).is_absolute()) {
             Some(folder) => (PathBuf::from(folder), None),
@@ -202,12 +202,12 @@ impl RosterFile {
         Ok(file)
     }
 
-    fn fill(&self, text: &str) -> io::Result<()> {
+    fn fill(&self, text: &SecretBytes) -> io::Result<()> {
         if let Some(directory) = &self.directory {
             DirBuilder::new().mode(0o700).create(directory)?;
         }
         let mut file: File = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&self.path)?;
-        file.write_all(text.as_bytes())
+        file.write_all(text.expose())
     }
 }
 
@@ -231,10 +231,10 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let own = directory.path().join("own");
         let file = RosterFile { path: own.join("roster"), directory: Some(own.clone()) };
-        file.fill("text").unwrap();
+        file.fill(&"text".to_owned().into()).unwrap();
         let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
         assert_eq!((mode(&own), mode(&file.path)), (0o700, 0o600));
-        assert!(file.fill("again").is_err(), "a file that is there already is not taken");
+        assert!(file.fill(&"again".to_owned().into()).is_err(), "a file that is there already is not taken");
         drop(file);
         assert!(!own.exists());
     }

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use banyan_link::{Frame, Interest, Link, LinkError, OtherProtocol};
 use bytes::Bytes;
 use rustix::process::{Pid, Signal};
+use tracing::debug;
 
 use super::child::{Stage, StarterProcess, Upload};
 use super::greeting::Line;
@@ -130,7 +131,7 @@ impl Node {
             agent_length: own.agent_length,
             installed_agent: own.installed_agent.clone(),
             agent_directory: own.agent_directory.clone(),
-            note: own.note.as_ref().map(|_| self.note.clone()),
+            note: own.note.as_ref().map(|_| self.note.expose().to_vec()),
         };
         let Some(wire) = &mut agent.wire else { return };
         match wire.link.send_record(message::ASSIGN, 0, 0, &assignment) {
@@ -150,12 +151,14 @@ impl Node {
                 let agent = &mut self.agents[index as usize];
                 if agent.stage == Stage::Starting {
                     agent.stage = Stage::Linked;
+                    debug!(host = agent.host, "an agent has answered");
                     agent.was_linked = true;
                     agent.deadline = None;
                     self.starting -= 1;
                     if let Some(group) = self.group_of(index as usize) {
                         self.out_of_ward(group);
                     }
+                    self.ask_for_log(index as usize);
                 }
             }
             _ => {}
@@ -299,7 +302,7 @@ impl Node {
 
     pub(super) fn take_complaint(&mut self, index: usize) {
         let Some(starter) = &mut self.agents[index].starter else { return };
-        if !starter.take_complaint()
+        if !starter.take_complaint(self.log.as_ref())
             && let Some(errors) = starter.errors.take()
         {
             let _ = self.poller.remove(&errors);
@@ -312,8 +315,9 @@ impl Node {
         let Ok(Some(state)) = ExitState::take(starter.process.pidfd.as_fd()) else { return };
         let _ = self.poller.remove(&starter.process.pidfd);
         starter.exited = Some(state.clone());
-        starter.take_complaint();
+        starter.take_complaint(self.log.as_ref());
         let group = starter.process.pid;
+        debug!(host = self.agents[index].host, %state, "what started an agent has ended");
         self.out_of_ward(group);
         self.take_greeting(index);
         match self.agents[index].stage {
@@ -495,6 +499,7 @@ impl Node {
 
     /// An agent ended in good order, with everything below it.
     pub(super) fn agent_ended(&mut self, index: usize) {
+        debug!(host = self.agents[index].host, "an agent has ended in good order");
         if self.agents[index].stage == Stage::Starting {
             self.starting -= 1;
         }

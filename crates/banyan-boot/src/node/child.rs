@@ -16,6 +16,7 @@ use super::greeting::Greeting;
 use super::root_channel::Progress;
 use super::token::Token;
 use super::wire::Wire;
+use crate::agent_log::{AgentLog, LogReader};
 use crate::assignment::Assignment;
 use crate::launcher::content::Content;
 use crate::launcher::program::AgentProgram;
@@ -90,6 +91,8 @@ pub(crate) struct StarterProcess {
     pub(crate) awaits_packing: bool,
     pub(crate) errors: Option<OwnedFd>,
     complaint: VecDeque<u8>,
+    /// Lines of its agents' logs among that.
+    log: LogReader,
     /// It has complained of a host that lacks the agent program.
     pub(crate) is_needed: bool,
     /// What a person types to see the cause of a failure.
@@ -203,20 +206,24 @@ impl StarterProcess {
             awaits_packing: false,
             errors,
             complaint: VecDeque::new(),
+            log: LogReader::default(),
             is_needed: false,
             check: starter.check,
         };
         Ok((process, socket))
     }
 
-    /// Takes what the command wrote to standard error; false at its end.
-    pub(crate) fn take_complaint(&mut self) -> bool {
+    /// Takes what the command wrote to standard error, with lines of logs if these are wanted; false at its end.
+    pub(crate) fn take_complaint(&mut self, log: Option<&AgentLog>) -> bool {
         let Some(errors) = &self.errors else { return false };
         let mut buffer = [0; 4096];
         loop {
             match rustix::io::retry_on_intr(|| rustix::io::read(errors, &mut buffer[..])) {
                 Ok(count) if count > 0 => {
-                    self.complaint.extend(&buffer[..count]);
+                    match log {
+                        Some(log) => self.complaint.extend(self.log.take(&buffer[..count], log.take)),
+                        None => self.complaint.extend(&buffer[..count]),
+                    }
                     self.is_needed |= slurm::is_agent_needed(&self.complaint());
                     let surplus = self.complaint.len().saturating_sub(COMPLAINT_BYTES);
                     self.complaint.drain(..surplus);

@@ -40,6 +40,7 @@ impl Node {
             message::PAUSE => self.parent_pauses(frame.stream),
             message::RELEASE => self.release_members(),
             message::TIME_IS_UP => self.time_is_up(),
+            message::LOG => self.begin_log(&frame),
             message::END => self.end(),
             message::DETACH => self.detach(),
             _ => self.give_up("the parent sent a frame that does not go down"),

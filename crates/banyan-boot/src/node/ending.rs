@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use banyan_link::{Frame, LinkError};
 use bytes::Bytes;
 use rustix::process::{Pid, Signal};
+use tracing::debug;
 
 use super::attach::AttachListeners;
 use super::child::Stage;
@@ -65,6 +66,7 @@ impl Node {
         if self.ending.is_some() {
             return;
         }
+        debug!(running = self.running, "ends everything below");
         self.ending = Some(Ending { since: Instant::now(), ordered: false, given_up: false });
         self.members_to_start.clear();
         self.agents_to_start.clear();
@@ -346,6 +348,7 @@ impl Node {
     /// The parent is gone. If the front-end had detached, or there is an extension to say when it is over, members stay; but
     /// collectives went through the parent. Otherwise everything ends.
     fn parent_gone(&mut self) {
+        debug!("the node above is gone");
         // If it is there after all, the end of the link tells it not to wait for anything.
         if let Up::Parent(mut wire) = std::mem::replace(&mut self.up, Up::Nobody) {
             wire.unwatch(&self.poller);

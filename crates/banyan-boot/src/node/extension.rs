@@ -3,7 +3,7 @@
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use banyan_link::Interest;
+use banyan_link::{Interest, SecretBytes};
 
 use super::Node;
 use super::member::Member;
@@ -62,12 +62,12 @@ impl Node {
         }
     }
 
-    fn begin(&mut self, mut agent: Box<dyn AgentExtension>, info: &AgentInfo) -> io::Result<Vec<u8>> {
+    fn begin(&mut self, mut agent: Box<dyn AgentExtension>, info: &AgentInfo) -> io::Result<SecretBytes> {
         let control = ExtensionControl::new()?;
         self.poller.register(control.bell(), Token::Extension.number(), Interest::READ)?;
         let note = agent.begin(info, control.clone())?;
-        let word = described::encode(info).map_err(io::Error::other)?;
-        self.keeper.as_ref().map_or(Ok(()), |keeper| keeper.leave_guard_note(&word))?;
+        let word = SecretBytes::from(Vec::from(described::encode(info).map_err(io::Error::other)?));
+        self.keeper.as_ref().map_or(Ok(()), |keeper| keeper.leave_guard_note(word.expose()))?;
         self.extension = Some(Extension { agent, control });
         if note.len() > NOTE_BYTES {
             return Err(io::Error::other(format!("its note has {} bytes, more than {NOTE_BYTES}", note.len())));
@@ -124,7 +124,7 @@ impl Node {
     }
 
     /// The extension's note for a member.
-    pub(super) fn note_for_member(&mut self, index: usize) -> Vec<u8> {
+    pub(super) fn note_for_member(&mut self, index: usize) -> SecretBytes {
         let (rank, attaches) = (self.members[index].rank, self.attaches(index));
         let note = self.extension.as_mut().map(|extension| extension.agent.note_for_member(rank, attaches));
         note.filter(|note| note.len() <= NOTE_BYTES).unwrap_or_default()

@@ -6,9 +6,10 @@ use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use banyan_link::{Event as LinkEvent, Frame, Interest, OtherProtocol};
+use banyan_link::{Event as LinkEvent, Frame, Interest, OtherProtocol, SecretBytes};
 use banyan_ranks::RankSet;
 use rustix::process::Signal;
+use tracing::debug;
 
 use super::member::{Common, Member, Streams};
 use super::shared::{Next, SHARED_FRAMES};
@@ -63,6 +64,11 @@ impl Node {
         let place = (&self.poller, Token::Member(index as u32));
         let common = Common { null: self.null.as_fd(), joins, extends };
         let socket = member.start(&mut self.spawner, command, streams, common, &self.member_options, place)?;
+        debug!(
+            rank = member.rank,
+            pid = member.process.as_ref().map(|process| process.pid.as_raw_pid()),
+            "started a member"
+        );
         self.own.started += 1;
         self.running += 1;
         self.note_process(index);
@@ -82,7 +88,7 @@ impl Node {
     /// Tells a member who it is.
     pub(super) fn welcome(&mut self, index: usize) {
         let note = self.note_for_member(index);
-        let payload = [&self.assignment.session[..], &note].concat();
+        let payload = SecretBytes::from([&self.assignment.session[..], note.expose()].concat());
         let frame = Frame::new(message::WELCOME, self.members[index].rank, self.assignment.size, payload);
         if let Some(wire) = &mut self.members[index].wire {
             wire.link.send(frame);
@@ -151,6 +157,7 @@ impl Node {
     pub(super) fn member_joined(&mut self, index: usize) {
         let member = &mut self.members[index];
         if !std::mem::replace(&mut member.joined, true) {
+            debug!(rank = member.rank, "a member has joined");
             self.own.joined += 1;
             self.offer_memory(index);
         }
@@ -180,6 +187,7 @@ impl Node {
         member.process = None;
         member.deadline = None;
         let rank = member.rank;
+        debug!(rank, %state, "a member has ended");
         let why = format!("member {rank} on host {} {state}", self.host);
         self.collectives.member_gone(rank, why, &mut self.outgoing);
         self.deliver();

@@ -17,6 +17,7 @@ mod ending;
 mod extension;
 pub(crate) mod greeting;
 mod launch_keeper;
+mod log;
 pub(crate) mod member;
 mod members;
 mod pause;
@@ -41,10 +42,13 @@ use std::time::{Duration, Instant};
 
 use banyan_link::{
     Event as LinkEvent, Frame, Heartbeat, Interest, Kind, Link, LinkError, LinkOptions, Listener, Poller, Ready,
-    Refused, frame_cost,
+    Refused, SecretBytes, SessionId, frame_cost,
 };
 use rustix::fs::{Mode, OFlags};
+use tracing::span::EnteredSpan;
+use tracing::{Span, info, info_span};
 
+use crate::agent_log::{AGENT_LOG, AgentLog};
 use crate::assignment::Assignment;
 use crate::collective::{Collectives, Subtree, To};
 use crate::extension::AgentExtension;
@@ -137,9 +141,12 @@ pub(crate) struct Node {
     keeper: Option<KeeperSocket>,
     extension: Option<Extension>,
     /// What it says to those below.
-    note: Vec<u8>,
+    note: SecretBytes,
     /// Where tunnels of agents lead that are right below a front-end.
     front_end_port: Option<u16>,
+    /// What agents below log, and who takes it.
+    log: Option<AgentLog>,
+    in_session: EnteredSpan,
     /// Those of the extension to the node above.
     tunnels_above: Tunnels,
 
@@ -226,6 +233,8 @@ pub(crate) struct Setting {
     pub(crate) extension: Option<Box<dyn AgentExtension>>,
     /// Where the front-end's extension listens; for the root.
     pub(crate) extension_port: Option<u16>,
+    /// What agents log, and who takes it; for the root.
+    pub(crate) log: Option<AgentLog>,
 }
 
 impl Node {
@@ -257,8 +266,10 @@ impl Node {
             launch_keeper: None,
             keeper: setting.keeper,
             extension: None,
-            note: assignment.note.clone().unwrap_or_default(),
+            note: assignment.note.clone().unwrap_or_default().into(),
             front_end_port: setting.extension_port,
+            log: setting.log,
+            in_session: Span::none().entered(),
             tunnels_above: Tunnels::default(),
             members_to_start: (0..members.len()).collect(),
             agents_to_start: (0..agents.len()).collect(),
@@ -340,14 +351,24 @@ impl Node {
 
     /// Runs until the session is over and nothing of it is left below.
     pub(crate) fn run(&mut self) -> io::Result<()> {
+        self.enter_session();
+        info!(agents = self.agent_count, members = self.assignment.size, "the session begins here");
         // After an error, members with an extension live on in the care of the keeper.
         self.work()?;
+        info!("the session is over here");
         self.end_extension();
         if let Up::Parent(wire) = &mut self.up {
             wire.link.close();
             wire.link.flush(Instant::now());
         }
         Ok(())
+    }
+
+    /// What is logged from now on is about this session.
+    fn enter_session(&mut self) {
+        let role = if matches!(self.up, Up::RootChannel(_)) { "front-end" } else { "agent" };
+        let (session, node, host) = (SessionId(self.assignment.session), self.assignment.node, &self.host);
+        self.in_session = info_span!("session", %session, node, %host, role).entered();
     }
 
     fn work(&mut self) -> io::Result<()> {
@@ -642,7 +663,8 @@ fn link_options(assignment: &Assignment) -> (LinkOptions, LinkOptions) {
 /// Links between nodes: work for many thousands of agents fits one frame.
 pub(crate) fn agent_link_options() -> LinkOptions {
     let max_payload = 8 << 20;
-    LinkOptions { max_payload, window: 2 * frame_cost(max_payload), ..LinkOptions::default() }
+    let capabilities = AGENT_LOG;
+    LinkOptions { max_payload, window: 2 * frame_cost(max_payload), capabilities, ..LinkOptions::default() }
 }
 
 /// Links between agents and members: a chunk fits a frame, and two of them are under way.

@@ -12,7 +12,7 @@ use std::ops::Range;
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
-use banyan_link::{Interest, Link, Listener, PeerId, Secret, SessionId};
+use banyan_link::{Interest, Link, Listener, PeerId, Secret, SecretBytes, SessionId};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::process::Signal;
 
@@ -53,7 +53,7 @@ pub(crate) struct Together {
     starter: Option<StarterProcess>,
     /// What the command has not read yet of its standard input: the agent program, where hosts lack it, and the roster.
     upload: Option<Upload>,
-    input: Vec<u8>,
+    input: SecretBytes,
     /// Whether hosts that lack the agent program say so.
     asks: bool,
     /// Removed when all agents have come.
@@ -82,7 +82,7 @@ impl Together {
             begin: None,
             starter: None,
             upload: None,
-            input: Vec::new(),
+            input: SecretBytes::default(),
             asks: false,
             file: None,
             queued: false,
@@ -178,7 +178,7 @@ impl Node {
         let Some(input) = &starter.input else { return };
         if self.ending.is_some() {
             // Nobody is to come any more; who keeps what came of it removes that when it ends.
-            (together.upload, together.input) = (None, Vec::new());
+            (together.upload, together.input) = (None, SecretBytes::default());
         }
         if let Some(upload) = &mut together.upload {
             // Bytes are moving: no host can be late. While the command waits for hosts there is no deadline at all.
@@ -190,16 +190,16 @@ impl Node {
                 Ok(false) => return,
                 Ok(true) => {}
                 // The command has ended and says why, or the program cannot be read here: hosts say that only a part came.
-                Err(_) => together.input.clear(),
+                Err(_) => together.input = SecretBytes::default(),
             }
             together.upload = None;
         }
         while !together.input.is_empty() {
-            match rustix::io::retry_on_intr(|| rustix::io::write(input, &together.input)) {
-                Ok(count) => _ = together.input.drain(..count),
+            match rustix::io::retry_on_intr(|| rustix::io::write(input, together.input.expose())) {
+                Ok(count) => together.input.drop_first(count),
                 Err(rustix::io::Errno::AGAIN) => return,
                 // Its end, or its complaint, says why.
-                Err(_) => together.input.clear(),
+                Err(_) => together.input = SecretBytes::default(),
             }
         }
         let _ = self.poller.remove(input);
@@ -210,7 +210,7 @@ impl Node {
     pub(super) fn take_common_complaint(&mut self) {
         let Some(together) = &mut self.together else { return };
         let Some(starter) = &mut together.starter else { return };
-        let goes_on = starter.take_complaint();
+        let goes_on = starter.take_complaint(self.log.as_ref());
         if let (true, Up::RootChannel(channel)) = (together.asks && starter.is_needed, &self.up) {
             channel.lay(|root_state| root_state.is_agent_needed = true);
         }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use banyan_link::Frame;
+use tracing::warn;
 
 use super::root_channel::Progress;
 use super::token::Token;
@@ -319,6 +320,7 @@ impl Node {
 
     /// Tells the front-end of something that went wrong.
     pub(super) fn problem(&mut self, problem: Problem) {
+        warn!(host = problem.host, members = problem.members, "{}", problem.cause);
         match &mut self.up {
             Up::Parent(wire) => {
                 // A problem is short; if even this cannot be sent the link is lost and the node ends anyway.

@@ -66,7 +66,7 @@ impl AsFd for Left {
 pub(super) fn stand_guard(mut handover: Handover, guard: Guard, signals: &OwnedFd, is_asked: bool) -> io::Result<()> {
     let Some(word) = handover.word.take() else { return Ok(()) };
     let (ended, tell) = pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?;
-    let Some(pid) = fork()? else { run_guard(guard, &word, Left { ended }, (handover, tell)) };
+    let Some(pid) = fork()? else { run_guard(guard, word.expose(), Left { ended }, (handover, tell)) };
     let mut watch = Watch {
         guard: pid,
         tell: Some(tell),

@@ -25,12 +25,14 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus};
+use tracing::{info, warn};
 
 use super::descendants::end_descendants;
 use super::guard::{Guard, stand_guard};
 use super::keeper_socket::{Handover, KeeperSocket, will};
 use super::signals;
 use super::title::{Role, set_title};
+use crate::agent_log;
 
 /// How long a worker may take to end when it is asked to: longer than members have between SIGTERM and SIGKILL.
 const END_PATIENCE: Duration = Duration::from_secs(20);
@@ -130,7 +132,13 @@ fn run(worker: Pid, mut handover: Handover, guard: Option<Guard>) -> ! {
     if status == c_int::from(STATUS_SPARED) {
         vanish(0);
     }
-    vanish(end_descendants(&[]).map_or(i32::from(STATUS_LEFT_OVER), |_| status))
+    let ended = end_descendants(&[]);
+    match &ended {
+        Ok(0) => {}
+        Ok(ended) => info!(ended, "ended what was left"),
+        Err(error) => warn!(%error, "some processes are left"),
+    }
+    vanish(ended.map_or(i32::from(STATUS_LEFT_OVER), |_| status))
 }
 
 /// How a worker ended.
@@ -150,6 +158,7 @@ fn watch(worker: Pid, signals: &OwnedFd, handover: &mut Handover) -> io::Result<
         while let Some(signal) = signals::take(signals)? {
             PASSED_ON.iter().filter(|passed_on| passed_on.as_raw() == signal).for_each(|signal| tell(*signal));
             let Some(signal) = ENDS.iter().find(|ends| ends.as_raw() == signal) else { continue };
+            info!(signal = signal.as_raw(), "asked to end");
             match asked.replace(Instant::now()) {
                 None if handover.ask_to_end() => {}
                 None => tell(*signal),
@@ -159,6 +168,7 @@ fn watch(worker: Pid, signals: &OwnedFd, handover: &mut Handover) -> io::Result<
         // One SIGCHLD can stand for many children.
         while let Ok(Some((pid, status))) = rustix::process::wait(WaitOptions::NOHANG) {
             if pid == worker {
+                info!(status = exit_status(status), "the agent has ended");
                 handover.take();
                 return Ok(End { status, is_asked: asked.is_some() });
             }
@@ -178,6 +188,12 @@ fn watch(worker: Pid, signals: &OwnedFd, handover: &mut Handover) -> io::Result<
             more_comes = handover.take();
             if let (false, Some(host)) = (is_named, &handover.host) {
                 set_title(Role::Keeper, &format!("of {host}"));
+            }
+            if let (Some((filter, stderr)), Some(host)) = (handover.log.take(), &handover.host)
+                && rustix::stdio::dup2_stderr(stderr).is_ok()
+            {
+                agent_log::begin(&filter, host);
+                info!(worker = worker.as_raw_pid(), "keeps an agent");
             }
         }
     }

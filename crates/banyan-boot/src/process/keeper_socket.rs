@@ -12,6 +12,7 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
+use banyan_link::SecretBytes;
 use rustix::cmsg_space;
 use rustix::io::Errno;
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
@@ -38,6 +39,7 @@ const REVOKE: u8 = 3;
 const HOST: u8 = 4;
 /// From the keeper.
 const END: u8 = 5;
+const LOG: u8 = 6;
 
 /// The worker's side. Ready to read when the keeper asks the worker to end, or is gone.
 #[derive(Debug)]
@@ -111,6 +113,14 @@ impl KeeperSocket {
         self.send(WITHDRAW, &member.to_le_bytes(), &[])
     }
 
+    /// The keeper is to log so much, on this process's standard error.
+    ///
+    /// # Errors
+    /// If the keeper does not take it.
+    pub(crate) fn begin_log(&self, filter: &str) -> io::Result<()> {
+        self.send(LOG, filter.as_bytes(), &[io::stderr().as_fd()])
+    }
+
     fn send(&self, kind: u8, bytes: &[u8], descriptors: &[BorrowedFd<'_>]) -> io::Result<()> {
         let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(PIPES))];
         let mut rights = SendAncillaryBuffer::new(&mut space);
@@ -134,9 +144,11 @@ impl AsFd for KeeperSocket {
 #[derive(Debug)]
 pub(super) struct Handover {
     socket: OwnedFd,
-    buffer: Vec<u8>,
-    pub(super) word: Option<Vec<u8>>,
+    buffer: SecretBytes,
+    pub(super) word: Option<SecretBytes>,
     pub(super) host: Option<String>,
+    /// What to log, and where, until that was taken.
+    pub(super) log: Option<(String, OwnedFd)>,
     pub(super) members: BTreeMap<u32, LeftMember>,
     is_whole: bool,
 }
@@ -152,8 +164,8 @@ pub(super) struct LeftMember {
 pub(super) fn will() -> io::Result<(KeeperSocket, Handover)> {
     let (workers, keepers) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?;
     set_socket_timeout(&workers, Timeout::Send, Some(KEEPER_PATIENCE))?;
-    let (buffer, members) = (vec![0; 1 + WORD_BYTES], BTreeMap::new());
-    let handover = Handover { socket: keepers, buffer, word: None, host: None, members, is_whole: true };
+    let (buffer, members) = (vec![0; 1 + WORD_BYTES].into(), BTreeMap::new());
+    let handover = Handover { socket: keepers, buffer, word: None, host: None, log: None, members, is_whole: true };
     Ok((KeeperSocket { socket: workers }, handover))
 }
 
@@ -183,7 +195,7 @@ impl Handover {
         let mut rights = RecvAncillaryBuffer::new(&mut space);
         let flags = RecvFlags::CMSG_CLOEXEC | RecvFlags::DONTWAIT;
         let received = rustix::io::retry_on_intr(|| {
-            recvmsg(&self.socket, &mut [IoSliceMut::new(&mut self.buffer)], &mut rights, flags)
+            recvmsg(&self.socket, &mut [IoSliceMut::new(self.buffer.expose_mut())], &mut rights, flags)
         })?;
         let mut pipes = Vec::new();
         for message in rights.drain() {
@@ -193,14 +205,15 @@ impl Handover {
         }
         // Too many descriptors for this process, for example.
         self.is_whole &= !received.flags.intersects(ReturnFlags::TRUNC | ReturnFlags::CTRUNC);
-        let Some((kind, rest)) = self.buffer[..received.bytes].split_first() else { return Ok(false) };
+        let Some((kind, rest)) = self.buffer.expose()[..received.bytes].split_first() else { return Ok(false) };
         let (first, second) = rest.split_at(rest.len().min(size_of::<u32>()));
         let member = first.try_into().map(u32::from_le_bytes);
         let process = second.try_into().ok().and_then(|process| Pid::from_raw(i32::from_le_bytes(process)));
         match (*kind, member, process) {
-            (WORD, ..) => self.word = Some(rest.to_vec()),
+            (WORD, ..) => self.word = Some(rest.to_vec().into()),
             (REVOKE, ..) => self.word = None,
             (HOST, ..) => self.host = Some(String::from_utf8_lossy(rest).into_owned()),
+            (LOG, ..) => self.log = pipes.pop().map(|stderr| (String::from_utf8_lossy(rest).into_owned(), stderr)),
             (LEAVE, Ok(member), Some(process)) => _ = self.members.insert(member, LeftMember { process, pipes }),
             (WITHDRAW, Ok(member), None) => _ = self.members.remove(&member),
             _ => self.is_whole = false,
@@ -236,7 +249,7 @@ mod tests {
         will.leave_guard_note(&[3; WORD_BYTES]).unwrap();
         will.withdraw_member(7).unwrap();
         assert!(handover.take() && handover.is_whole());
-        assert_eq!(handover.word.as_deref(), Some(&[3; WORD_BYTES][..]));
+        assert_eq!(handover.word, Some(vec![3; WORD_BYTES].into()));
         drop((first.0, second.0));
         // Somebody still reads the one, nobody the other.
         assert_eq!(rustix::io::write(&first.1, b"heard").unwrap(), 5);

@@ -4,6 +4,7 @@
 //! agent. The kernel shows the command line from the memory that held the arguments, which a process may write to.
 
 use std::ops::Range;
+use std::sync::Mutex;
 
 use rustix::thread::set_name;
 
@@ -13,6 +14,14 @@ pub(crate) enum Role {
     Agent,
     Keeper,
     Guard,
+}
+
+/// What this process is.
+static OWN_ROLE: Mutex<Role> = Mutex::new(Role::Agent);
+
+/// What this process was called last.
+pub(crate) fn own_role() -> &'static str {
+    OWN_ROLE.lock().map_or(Role::Agent, |role| *role).name()
 }
 
 impl Role {
@@ -28,6 +37,9 @@ impl Role {
 /// Calls this process `banyan: ROLE OF`, and `banyan-ROLE` where there is room for a name only. Arguments of this process
 /// cannot be read any more. To be called while this process has one thread.
 pub(crate) fn set_title(role: Role, of: &str) {
+    if let Ok(mut own) = OWN_ROLE.lock() {
+        *own = role;
+    }
     // A process that is called something else works as well.
     if let Ok(name) = std::ffi::CString::new(format!("banyan-{}", role.name())) {
         let _ = set_name(&name);

@@ -46,10 +46,10 @@ fn pause(session: &Session) {
 /// has a line.
 pub(crate) fn run_extended(note: Option<&str>) -> ExitCode {
     let (network, options) = match note {
-        Some(note) => (None, SessionOptions { extension: Some(note.into()), ..guards::options() }),
+        Some(note) => (None, SessionOptions { extension: Some(note.to_owned().into()), ..guards::options() }),
         None => {
             let network = one_host::network();
-            let options = SessionOptions { extension: Some(network.note()), ..guards::options() };
+            let options = SessionOptions { extension: Some(network.note().into()), ..guards::options() };
             (Some(network), options)
         }
     };

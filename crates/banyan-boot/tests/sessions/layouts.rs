@@ -19,7 +19,7 @@ pub(crate) fn agents_are_where_the_layout_has_them() {
         agent("right", 1, 1),
         agent("top", 2, 0),
     ];
-    let options = SessionOptions { layout: Some(layout.clone()), extension: Some(network.note()), ..options() };
+    let options = SessionOptions { layout: Some(layout.clone()), extension: Some(network.note().into()), ..options() };
     let distribution = members(&["collectives"]).on("top", 2).on("left", 3).on("right", 3);
     let session = Session::launch(&[distribution], &options).unwrap();
     assert_eq!(

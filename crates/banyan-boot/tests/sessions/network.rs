@@ -10,7 +10,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use banyan_boot::{AgentExtension, AgentInfo, ExtensionControl, GuardInfo};
+use banyan_boot::{AgentExtension, AgentInfo, ExtensionControl, GuardInfo, SecretBytes};
 
 use crate::setup::PATIENCE;
 
@@ -170,7 +170,7 @@ impl Extension {
 }
 
 impl AgentExtension for Extension {
-    fn begin(&mut self, agent: &AgentInfo, control: ExtensionControl) -> io::Result<Vec<u8>> {
+    fn begin(&mut self, agent: &AgentInfo, control: ExtensionControl) -> io::Result<SecretBytes> {
         let connection = Arc::new(connect(&agent.note)?);
         self.node = agent.node;
         self.connection = Some(Arc::clone(&connection));
@@ -189,11 +189,11 @@ impl AgentExtension for Extension {
             assert_eq!(control.tunnel().unwrap_err().kind(), io::ErrorKind::ResourceBusy);
         }
         self.note = format!("{note}.{node}").into_bytes();
-        Ok(self.note.clone())
+        Ok(self.note.clone().into())
     }
 
-    fn note_for_member(&mut self, _rank: u32, _attaches: bool) -> Vec<u8> {
-        self.note.clone()
+    fn note_for_member(&mut self, _rank: u32, _attaches: bool) -> SecretBytes {
+        self.note.clone().into()
     }
 
     fn member_started(&mut self, rank: u32, _process: u32, socket: OwnedFd) {

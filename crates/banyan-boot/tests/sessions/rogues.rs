@@ -106,7 +106,7 @@ fn expect_cut_off(about: &str, cause: &str) {
     let rogue = format!("mkdir {} 2>/dev/null && exec {program} rogue {about} <&3 3<&-", first.display());
     let agent = script(directory.path(), &format!("{rogue}\nexec {program} \"$@\""));
     let network = one_host::network();
-    let options = SessionOptions { min_hosts: Some(1), extension: Some(network.note()), ..with_agent(agent) };
+    let options = SessionOptions { min_hosts: Some(1), extension: Some(network.note().into()), ..with_agent(agent) };
     let script = "echo here; while :; do sleep 1000; done";
     let session = Session::launch(&[shell(script).on("host0", 1).on("host1", 1)], &options).unwrap();
     let missing = session.missing();
@@ -152,7 +152,7 @@ pub(crate) fn no_secret_stands_in_arguments_or_in_an_environment() {
     let options = SessionOptions { fanout: 1, ..options() };
     let session = Session::launch(&images, &options).unwrap();
     let (_, ticket) = session.ticket().unwrap().to_env();
-    let secret = ticket.split(',').nth(2).unwrap();
+    let secret = ticket.expose_text().unwrap().split(',').nth(2).unwrap();
     assert!(secret.len() >= 32 && longest_word(secret.as_bytes()) == secret.len(), "a secret is one word");
     for _ in 0..2 {
         wait_for_line(&session, "up");

@@ -65,7 +65,7 @@ pub(crate) fn members_attach_from_hosts_without_an_agent() {
     let program = this_program().display().to_string();
     let start = |mut command: Command| {
         let mut member = command.stdin(Stdio::piped()).spawn().unwrap();
-        member.stdin.take().unwrap().write_all(ticket.as_bytes()).unwrap();
+        member.stdin.take().unwrap().write_all(ticket.expose()).unwrap();
         member
     };
     let on_host = |host: &str| {

@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use banyan_boot::{ProcessDistribution, RankSet};
+use banyan_boot::{ProcessDistribution, RankSet, SessionOptions};
 use banyan_ndr::Record;
 use banyan_stack::{Frame, Kind, Report, SamplerOptions, Target, take};
 use banyan_tree::{Network, NetworkOptions, NodeId, Stream, TreeError};
@@ -13,6 +13,7 @@ use banyan_tree::{Network, NetworkOptions, NodeId, Stream, TreeError};
 use super::count::{self, Count, Numbers};
 use super::member::{GO_ON, LOST, NUMBERED, RESIDUALS, ROLE, STEP, Times, WAITING, WHO};
 use crate::failure::Failure;
+use crate::log;
 
 /// The tree: agents, and members below each.
 const SHAPE: &str = "4x16";
@@ -110,8 +111,9 @@ impl Stage {
     pub(super) fn set() -> Result<(Stage, Grown), Failure> {
         let begin = Instant::now();
         let members = ProcessDistribution::new(std::env::current_exe()?, [ROLE]);
+        let session = SessionOptions { agent_log: log::of_agents(), ..SessionOptions::default() };
         let topology = Some(SHAPE.parse().map_err(Failure::new)?);
-        let network = Network::launch(&members, &NetworkOptions { topology, ..NetworkOptions::default() })
+        let network = Network::launch(&members, &NetworkOptions { topology, session, ..NetworkOptions::default() })
             .map_err(|error| Failure::new(error).within("the tree did not grow"))?;
         let took = begin.elapsed();
         let everyone = network.everyone();

@@ -19,6 +19,7 @@ use clap::Args;
 use crate::arrival;
 use crate::config::Config;
 use crate::failure::{Failure, warn};
+use crate::log;
 use crate::status;
 use allocation::Allocation;
 pub(crate) use groups::check as check_groups;
@@ -148,6 +149,7 @@ impl HostChoice {
             encrypt: !self.no_encrypt,
             awaited: Some(arrival::awaited),
             notice: Some(|text| warn(text)),
+            agent_log: log::of_agents(),
             ..defaults
         })
     }

@@ -180,7 +180,18 @@ impl Processes {
 
 /// The user of a process; nothing if it has ended.
 fn user(id: u32) -> Option<u32> {
-    fs::metadata(format!("/proc/{id}")).ok().map(|metadata| metadata.uid())
+    let owner = fs::metadata(format!("/proc/{id}")).ok()?.uid();
+    if owner != 0 {
+        return Some(owner);
+    }
+    // Files of a process that keeps its memory private are root's, whoever's the process is.
+    effective_user(&fs::read_to_string(format!("/proc/{id}/status")).ok()?)
+}
+
+/// The effective user in a `/proc/PID/status`: the second number of its line.
+fn effective_user(status: &str) -> Option<u32> {
+    let users = status.lines().find_map(|line| line.strip_prefix("Uid:"))?;
+    users.split_whitespace().nth(1)?.parse().ok()
 }
 
 fn short(name: &str) -> String {
@@ -215,6 +226,13 @@ fn together(usages: Vec<Usage>, kind: Kind) -> Vec<Usage> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_user_of_a_process_is_the_effective_one_of_its_status() {
+        let status = "Name:\tbanyan-agent\nUid:\t1000\t1001\t1001\t1001\nGid:\t7\t7\t7\t7\n";
+        assert_eq!((effective_user(status), effective_user("Name:\tx\n")), (Some(1001), None));
+        assert_eq!(user(std::process::id()), Some(rustix::process::geteuid().as_raw()));
+    }
 
     fn usage(name: &str, cpu: f64, memory: f64) -> Usage {
         Usage { name: name.into(), cpu, memory, processes: 1, ..Usage::default() }

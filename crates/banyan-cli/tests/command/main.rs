@@ -22,6 +22,7 @@ mod look;
 mod manual;
 mod objects;
 mod permission;
+mod private;
 mod pseudo_terminal;
 mod refusals;
 mod resume;

@@ -50,12 +50,43 @@ fn a_log_that_cannot_be_written_is_told_once_and_ends_nothing() {
 }
 
 #[test]
+fn a_log_level_tells_what_sessions_do_here_and_at_agents_and_their_keepers() {
+    let shop = Workshop::new();
+    let ran = shop.run(&["run", "-n", "2", "--no-label", "--log", "log", "--log-level", "debug", "--", "echo", "well"]);
+    assert_eq!((ran.out.as_str(), ran.err.as_str(), ran.status), ("well\nwell\n", "", 0));
+    let log = String::from_utf8(shop.read("log")).expect("text");
+    let (agents, own): (Vec<&str>, Vec<&str>) =
+        log.lines().partition(|line| line.contains("[localhost agent ") || line.contains("[localhost keeper "));
+    assert!(own.iter().all(|line| line.contains("Z [")), "{log}");
+    for part in ["debug: banyan_boot::node::agents: session{", "role=\"front-end\"", "note: all of 2 run after"] {
+        assert!(own.iter().any(|line| line.contains(part)), "{part}: {log}");
+    }
+    // A member may have ended before its agent was asked for a log.
+    for part in ["role=\"agent\"}: the session is over here", "[localhost keeper "] {
+        assert!(agents.iter().any(|line| line.contains(part)), "{part}: {log}");
+    }
+}
+
+#[test]
+fn without_a_file_events_go_to_standard_error_as_far_as_the_filter_lets_them() {
+    let shop = Workshop::new();
+    let words = |level| ["run", "--no-label", "--log-level", level, "--", "echo", "well"];
+    let ran = shop.run(&words("banyan_boot=info,banyan_link=debug"));
+    assert_eq!((ran.out.as_str(), ran.status), ("well\n", 0), "{}", ran.err);
+    assert!(ran.err.lines().all(|line| line.starts_with("banyan: [")), "{}", ran.err);
+    assert!(ran.err.contains("debug: banyan_link::") && !ran.err.contains("debug: banyan_boot::"), "{}", ran.err);
+    assert!(ran.err.contains(" note: banyan_boot::node: session{"), "{}", ran.err);
+    let loud = shop.run(&words("banyan_boot=loud"));
+    assert!(loud.status == 2 && loud.err.contains("--log-level banyan_boot=loud: "), "{}", loud.err);
+}
+
+#[test]
 fn every_verb_takes_the_common_options() {
     let shop = Workshop::new();
     let help = |words: &[&str]| shop.well(&[words, &["--help"]].concat());
     for words in [&["run"][..], &["topo", "draw"], &["records", "dump"], &["sim"], &["doctor"]] {
         let text = help(words);
-        ["--color", "--quiet", "--verbose", "--log"].iter().for_each(|option| {
+        ["--color", "--quiet", "--verbose", "--log", "--log-level"].iter().for_each(|option| {
             assert!(text.contains(option), "{words:?}: {option}");
         });
     }

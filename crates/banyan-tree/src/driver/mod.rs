@@ -24,6 +24,7 @@ use banyan_boot::listen_at;
 use banyan_link::{
     Address, Bell, Frame, Heartbeat, Interest, Link, LinkOptions, Listener, PeerId, Poller, Ready, Slabs,
 };
+use tracing::{debug, info, warn};
 
 use alarm::Alarm;
 use closed_children::{ClosedChildren, Fate};
@@ -566,6 +567,7 @@ impl Driver {
         // From now on signs of life are due, which is sooner than what was due until now.
         self.tick_at = self.tick_at.into_iter().chain(link.link().timeout()).min();
         if let Some(dialling) = link.dialling.take() {
+            debug!(node = self.node.id().0, to = dialling.to.0, "reached a node above");
             self.reached(&dialling);
             self.node.linked(id, time);
         }
@@ -610,6 +612,7 @@ impl Driver {
     /// The peer of a link broke the protocol. One that is a child is named.
     #[cold]
     fn cut_off(&mut self, id: LinkId, cause: String, time: Time) {
+        warn!(node = self.node.id().0, cause, "cuts a link off");
         self.node.refuse(id, cause, time);
         self.lost(id, End::Other, time);
     }
@@ -618,6 +621,12 @@ impl Driver {
     #[cold]
     fn lost(&mut self, id: LinkId, end: End, time: Time) {
         let Some(link) = self.remove(id) else { return };
+        debug!(
+            node = self.node.id().0,
+            peer = link.link().peer_id().map(|peer| peer.index),
+            ?end,
+            "a link of the tree has ended"
+        );
         if let Some(peer) = link.link().peer_id() {
             self.listeners.iter_mut().for_each(|listener| listener.forget(&peer));
         }
@@ -702,7 +711,10 @@ impl Driver {
                 let figures = self.link_figures();
                 self.node.answer(question, figures);
             }
-            Action::Report(report) => self.reports.push(report),
+            Action::Report(report) => {
+                info!(node = self.node.id().0, "{report}");
+                self.reports.push(report);
+            }
         }
     }
 
@@ -758,7 +770,10 @@ impl Driver {
                 self.adrift_since = None;
                 self.front_end_refused = 0;
             }
-            (false, None) => self.adrift_since = Some(Instant::now()),
+            (false, None) => {
+                debug!(node = self.node.id().0, "looks for a node above");
+                self.adrift_since = Some(Instant::now());
+            }
             (false, Some(_)) => {}
         }
     }

@@ -132,7 +132,7 @@ impl Network {
         // Agents of an attempt that failed know another network: what they still say is not heard.
         let (Root { mut driver, note }, session) = loop {
             let mut root = Root::new(&options, layout::is_this_host(launch.distributions()))?;
-            start.extension = Some(root.note.to_text().into_bytes());
+            start.extension = Some(root.note.to_text());
             start.extension_port = root.driver.port();
             if let Some(session) = root.attempt(&mut launch, &start)? {
                 break (root, session);

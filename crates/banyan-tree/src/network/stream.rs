@@ -10,6 +10,7 @@ use banyan_link::Slabs;
 use banyan_ndr::typed::{Read, Scratch, encode_body};
 use banyan_ndr::{DynRecord, Format, Record};
 use bytes::Bytes;
+use tracing::{Span, info, info_span, trace};
 
 use super::come;
 use super::shared::{Core, SharedNetwork, Whole};
@@ -23,6 +24,7 @@ pub struct Stream {
     shared: Arc<SharedNetwork>,
     id: StreamId,
     members: Arc<RankSet>,
+    span: Span,
 }
 
 /// What has come of a stream: the records of its members, combined.
@@ -33,7 +35,9 @@ pub struct Wave {
 
 impl Stream {
     pub(super) fn new(shared: &Arc<SharedNetwork>, id: StreamId, members: &Arc<RankSet>) -> Stream {
-        Stream { shared: Arc::clone(shared), id, members: Arc::clone(members) }
+        let span = info_span!("stream", stream = id.0);
+        info!(parent: &span, members = members.len(), "opened");
+        Stream { shared: Arc::clone(shared), id, members: Arc::clone(members), span }
     }
 
     /// Its number: what members send on.
@@ -231,6 +235,8 @@ impl Stream {
 
 impl Wave {
     pub(super) fn new(shared: &Arc<SharedNetwork>, whole: Whole) -> Wave {
+        let (stream, wave) = (whole.stream.0, whole.number.0);
+        trace!(stream, wave, members = whole.members.len(), bytes = whole.body.len(), "a wave has come");
         Wave { shared: Arc::clone(shared), whole }
     }
 
@@ -289,6 +295,7 @@ impl Wave {
 
 impl Drop for Stream {
     fn drop(&mut self) {
+        info!(parent: &self.span, "closed");
         let mut core = self.shared.core();
         core.taken.remove(&self.id);
         core.driver.node_mut().close(self.id);

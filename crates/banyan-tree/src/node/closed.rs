@@ -2,6 +2,8 @@
 
 use std::collections::VecDeque;
 
+use tracing::debug;
+
 use super::Node;
 use crate::ids::{StreamId, Wave};
 
@@ -30,6 +32,7 @@ impl Node {
     /// A stream is no more.
     pub(super) fn forget_stream(&mut self, id: StreamId) {
         let Some(stream) = self.streams.remove(&id) else { return };
+        debug!(stream = id.0, "a stream is closed");
         if self.rank.is_some_and(|rank| stream.opening.members.contains(rank)) {
             self.closed.remember(id, stream.sent);
         }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use banyan_boot::RankSet;
 use banyan_ndr::FormatId;
 use bytes::Bytes;
+use tracing::debug;
 
 use super::kept::Kept;
 use super::ledger::Ledger;
@@ -294,6 +295,7 @@ impl Node {
             // It was listed before.
             return;
         }
+        debug!(stream = id.0, members = opening.members.len(), "a stream is open");
         let (place, level) = (self.filter_place(), self.ascent.level());
         let upward = opening.options.upward(place, level);
         let transformation = self.make_filter(id, Direction::Up, upward.unwrap_or_default());

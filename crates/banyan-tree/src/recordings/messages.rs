@@ -237,7 +237,7 @@ fn a_note_of_protocol_1_is_understood() {
         above: vec![above(3, 1, &["unix:@name", "tcp:[::1]:77"]), above(0, 0, &[])],
         member: Some(Invited { node: NodeId(12), rank: 4, size: 8, life: 1 }),
     };
-    let then = recorded(&file("note.txt"), &[Said::new("the note of a member", note.to_text())]);
+    let then = recorded(&file("note.txt"), &[Said::new("the note of a member", note.to_text().expose())]);
     let read: Note = std::str::from_utf8(&then[0].bytes).unwrap().parse().unwrap();
     assert_eq!(format!("{read:?}"), format!("{note:?}"));
 }

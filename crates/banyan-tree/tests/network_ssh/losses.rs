@@ -69,7 +69,7 @@ pub(crate) fn members_attach_from_hosts_without_an_agent() {
     for host in &HOSTS[..2] {
         let command = format!("exec env {variable}=fd:0 {} member serve", this_program().display());
         let mut member = ssh(host).arg(command).stdin(Stdio::piped()).spawn().unwrap();
-        member.stdin.take().unwrap().write_all(ticket.as_bytes()).unwrap();
+        member.stdin.take().unwrap().write_all(ticket.expose()).unwrap();
         members.push(member);
     }
     while network.members().len() < 2 {

@@ -251,8 +251,8 @@ fn texts_of_protocol_1_are_understood() {
     };
     let ready = format!("{} {}\n", crate::node::greeting::READY, banyan_link::PROTOCOL_VERSION);
     let today = [
-        Said::new("ticket", ticket.text()),
-        Said::new("roster", roster.to_text().unwrap()),
+        Said::new("ticket", ticket.text().expose()),
+        Said::new("roster", roster.to_text().unwrap().expose()),
         Said::new("first line of an agent behind a remote shell", ready),
         Said::new("BANYAN_JOIN", crate::inherited::name_of(3, 4711)),
     ];
