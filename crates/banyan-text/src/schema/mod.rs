@@ -6,11 +6,9 @@
 //! id. When the annotations about layout are gone, or the format is asked for with another pointer width, it is laid
 //! out anew by [`Format::laid_out`].
 //!
-//! Schemas by other people are read as far as they fit; everything else is an error that names the place and the
-//! keyword. The subsets are listed with [`format_from_json_schema`] and [`format_from_xml_schema`], and in
-//! `docs/schemas.md`.
+//! JSON Schemas by others are read as far as a format can express them. Everything else is an error that names the
+//! place and the keyword. [`format_from_json_schema`] and `docs/schemas.md` list what fits.
 
-mod foreign;
 mod json;
 mod notation;
 mod reference;

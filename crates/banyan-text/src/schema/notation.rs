@@ -194,7 +194,7 @@ impl<'a> Parser<'a> {
 }
 
 /// The types that are one word.
-pub(super) fn scalar(name: &str) -> Option<Type> {
+fn scalar(name: &str) -> Option<Type> {
     let int = |width, signed| Type::Int { width, signed };
     Some(match name {
         "u8" => int(1, false),

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use serde_json::Value as Json;
 
 use super::super::SchemaError;
-use super::super::foreign::{Drafts, integer, optional};
+use super::drafts::{Drafts, integer, optional};
 use banyan_ndr::{ByteOrder, Definition, Field, Format, Order, PointerWidth, RecordDef, Type};
 
 /// Deepest nesting of schemas, `$ref`s followed.

@@ -1,5 +1,6 @@
 //! JSON Schema (draft 2020-12).
 
+mod drafts;
 mod foreign;
 mod read;
 mod write;

@@ -1,6 +1,5 @@
 //! XML Schema (1.0).
 
-mod foreign;
 mod read;
 mod tree;
 mod write;
@@ -35,31 +34,10 @@ pub fn xml_schema(format: &Format) -> String {
 /// are the same. Without its layout attributes, or for another pointer width, it is laid out anew; the types
 /// (`b:type`) are what counts then, whatever else the schema says.
 ///
-/// Of schemas by others, these parts fit:
-///
-/// | in the schema | in the format |
-/// | --- | --- |
-/// | the first global `element` | the root |
-/// | `complexType` with `sequence` or `all` of elements | record |
-/// | `complexType` with `choice` of elements | variant, with the tags 0, 1, 2, … |
-/// | `minOccurs="0"`, `nillable="true"` | optional |
-/// | `maxOccurs` other than 1 | list; array when `minOccurs` is the same |
-/// | `simpleType` restricted to enumerated strings | enumeration, with the values 0, 1, 2, … |
-/// | other restrictions | their base |
-/// | `byte` … `unsignedLong`, `integer`, `float`, `double`, `decimal`, `boolean`, `base64Binary`, `string`, dates and names | the number, bool, bytes or string |
-/// | a type that contains itself | a pointer |
-///
-/// [`from_xml`](crate::from_xml) reads lists from `item` elements within the field's element, so documents with
-/// bare repeated elements have to be brought into that form.
-///
 /// # Errors
-/// For everything else (attributes, mixed content, extensions, unions, groups, imports): an error with the path of
-/// names and the element.
+/// A schema that [`xml_schema`] did not write is refused: it says nothing of widths and order. JSON Schemas by others
+/// are read, see [`format_from_json_schema`](crate::schema::format_from_json_schema).
 pub fn format_from_xml_schema(schema: &str, order: ByteOrder, pointer: PointerWidth) -> Result<Format, SchemaError> {
     let schema = Node::parse(schema)?;
-    if read::is_ours(&schema) {
-        read::format(&schema, order, pointer)
-    } else {
-        foreign::format(&schema, order, pointer)
-    }
+    read::format(&schema, order, pointer)
 }

@@ -10,12 +10,12 @@ use banyan_ndr::{
     ByteOrder, Case, DefId, Definition, EnumerationDef, Field, Format, Meter, PointerWidth, RecordDef, Type, VariantDef,
 };
 
-pub(super) fn is_ours(schema: &Node) -> bool {
-    schema.get("b:definitions").is_some()
-}
-
 pub(super) fn format(schema: &Node, order: ByteOrder, pointer: PointerWidth) -> Result<Format, SchemaError> {
-    let keys: Vec<String> = schema.get("b:definitions").unwrap_or_default().split(' ').map(str::to_owned).collect();
+    let keys = schema.get("b:definitions").ok_or_else(|| {
+        let reason = "is missing: the format comes back only from XML Schemas that Banyan wrote; JSON Schemas by others are read";
+        SchemaError::unfit("schema", "b:definitions", reason)
+    })?;
+    let keys: Vec<String> = keys.split(' ').map(str::to_owned).collect();
     let same_pointer = schema.get("b:pointer") == Some(pointer.bytes().to_string().as_str());
     let mut reader = Reader { keys: numbered(&keys), laid_out: same_pointer };
     let mut nodes: HashMap<&str, &Node> = HashMap::new();

@@ -67,11 +67,6 @@ impl Node {
         self.children.iter().filter(|child| child.name != "annotation")
     }
 
-    /// All attributes, by name and value.
-    pub(super) fn attributes(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.attributes.iter().map(|(name, value)| (name.as_str(), value.as_str()))
-    }
-
     /// As text, indented.
     pub(super) fn to_text(&self) -> String {
         let mut out = Writer::new_with_indent(Vec::new(), b' ', 2);

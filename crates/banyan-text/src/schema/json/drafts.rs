@@ -1,7 +1,6 @@
-//! What reading other people's schemas has in common: definitions that are being collected, and the types that
-//! schema languages only hint at.
+//! Definitions that are collected while a schema by others is read, and the types that JSON Schema only hints at.
 
-use super::SchemaError;
+use super::super::SchemaError;
 use banyan_ndr::{
     ByteOrder, Case, DefId, Definition, EnumerationDef, Format, Limits, PointerWidth, RecordDef, Type, VariantDef,
 };
