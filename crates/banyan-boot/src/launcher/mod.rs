@@ -106,18 +106,13 @@ pub(crate) enum Channel {
     Broadcast,
 }
 
-/// Where agents come from.
-pub(crate) trait Start {
-    /// What starts the agent of one host, which is to say so often that it lives.
-    fn one(&self, host: &str, agent: &AgentProgram, heartbeat: Duration) -> Starter;
-}
-
 impl Way {
-    /// The command that starts a child agent on a host; `None` if it comes by itself.
+    /// The command that starts a child agent on a host, with how often it is to send heartbeats; `None` if it comes by
+    /// itself.
     pub(crate) fn starter(&self, host: &str, agent: &AgentProgram, heartbeat: Duration) -> Option<Starter> {
         match self {
-            Way::Local => Some(local::Local.one(host, agent, heartbeat)),
-            Way::Ssh(options) => Some(options.one(host, agent, heartbeat)),
+            Way::Local => Some(local::starter(agent, heartbeat)),
+            Way::Ssh(options) => Some(options.starter(host, agent, heartbeat)),
             Way::Together => None,
         }
     }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use super::keep::Script;
 use super::program::AgentProgram;
-use super::{Channel, SshOptions, Start, Starter};
+use super::{Channel, SshOptions, Starter};
 use crate::agent::{PIPES, heartbeat_argument};
 
 /// The line by which the host asks for the program.
@@ -18,8 +18,9 @@ pub(crate) const NEED: &str = "BANYAN-AGENT-NEEDED";
 /// The same of a host that can unpack it.
 pub(crate) const NEED_PACKED: &str = "BANYAN-AGENT-NEEDED-PACKED";
 
-impl Start for SshOptions {
-    fn one(&self, host: &str, agent: &AgentProgram, heartbeat: Duration) -> Starter {
+impl SshOptions {
+    /// The command that starts the agent of one host.
+    pub(super) fn starter(&self, host: &str, agent: &AgentProgram, heartbeat: Duration) -> Starter {
         let mut command: Vec<OsString> = ["ssh", "-T", "-x", "-a", "-o", "BatchMode=yes"].map(Into::into).to_vec();
         command.extend(self.arguments.iter().map(Into::into));
         command.push("--".into());
@@ -27,9 +28,7 @@ impl Start for SshOptions {
         command.push(remote(agent, heartbeat).into());
         Starter { command, env: Vec::new(), channel: Channel::Pipes, check: self.check(host) }
     }
-}
 
-impl SshOptions {
     fn check(&self, host: &str) -> String {
         let arguments: String = self.arguments.iter().map(|argument| format!("{argument} ")).collect();
         format!("ssh {arguments}-o BatchMode=yes {host} true")
@@ -67,7 +66,7 @@ mod tests {
     #[test]
     fn the_host_comes_after_the_end_of_options_and_questions_are_refused() {
         let starter =
-            SshOptions { arguments: vec!["-F".into(), "conf".into()] }.one("n1", &agent(), Duration::from_secs(1));
+            SshOptions { arguments: vec!["-F".into(), "conf".into()] }.starter("n1", &agent(), Duration::from_secs(1));
         let words: Vec<&str> = starter.command.iter().map(|word| word.to_str().unwrap()).collect();
         assert_eq!(
             words[..words.len() - 1],

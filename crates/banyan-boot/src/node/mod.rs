@@ -241,10 +241,9 @@ impl Node {
     /// A node with work to do. The first agent of the assignment is this node, unless it is the root.
     fn with(up: Up, poller: Poller, assignment: Assignment, setting: Setting) -> io::Result<Node> {
         let is_root = matches!(up, Up::RootChannel(_));
-        let below_me = usize::from(!is_root)..assignment.agents.len();
         let below = |agent: usize| assignment.agents[agent].below;
         let levels = shape::levels(0..assignment.agents.len(), below);
-        let subtrees = shape::subtrees(below_me, below).into_iter();
+        let subtrees = shape::subtrees(usize::from(!is_root)..assignment.agents.len(), below).into_iter();
         let agents: Vec<ChildAgent> = subtrees.map(|subtree| ChildAgent::new(subtree, &assignment)).collect();
         let members: Vec<Member> = if is_root { Vec::new() } else { members_of(&assignment) };
         let (below, ranks) = order_below(&members, &agents);
