@@ -88,10 +88,15 @@ pub fn polite_words() -> Vec<Vec<u8>> {
         packet(StreamId(1), 0, record),
         Message::Count(3),
         Message::Again(StreamId(1)),
-        Message::Hurry(StreamId(1)),
+        Message::WantReceipt(StreamId(1)),
     ];
     let next = crate::ids::Wave(0);
-    let up = [Message::Participate { stream: StreamId(1), next }, run(1, 0), run(1, 1), Message::Hurry(StreamId(1))];
+    let up = [
+        Message::Participate { stream: StreamId(1), next },
+        run(1, 0),
+        run(1, 1),
+        Message::WantAcknowledgement(StreamId(1)),
+    ];
     vec![
         written(&[(0, &down)]),
         written(&[(0, &down), (2, &up)]),

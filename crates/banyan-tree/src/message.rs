@@ -58,8 +58,10 @@ pub enum Message {
     Withdraw(StreamId),
     /// Downwards: I have only now heard of this stream; send again what the front-end has not taken.
     Again(StreamId),
-    /// Upwards: my window is full; acknowledge each wave. Downwards: say so when you have taken the packets that have come.
-    Hurry(StreamId),
+    /// Upwards: my window is full; acknowledge each wave.
+    WantAcknowledgement(StreamId),
+    /// Downwards: answer with [`Received`](Message::Received) when you have taken the packets that have come.
+    WantReceipt(StreamId),
     /// Downwards: the front-end has taken all waves before this one.
     Acknowledge {
         /// The stream.

@@ -21,7 +21,7 @@ impl Node {
         let Some(stream) = self.streams.get_mut(&id) else { return };
         stream.received_asked = stream.log.next();
         for link in stream.log.owing().collect::<Vec<_>>() {
-            self.send(link, Message::Hurry(id));
+            self.send(link, Message::WantReceipt(id));
         }
         if self.rank.is_some() {
             self.report_received(id);
@@ -32,7 +32,7 @@ impl Node {
     /// also those that know no packet yet and so cannot tell what was asked for.
     pub(super) fn ask_received_of_child(&mut self, link: LinkId, id: StreamId) {
         if self.streams.get(&id).is_some_and(|stream| stream.received_asked > stream.log.start()) {
-            self.send(link, Message::Hurry(id));
+            self.send(link, Message::WantReceipt(id));
         }
     }
 }

@@ -50,7 +50,7 @@ impl Node {
             }
             Message::Participate { stream, next } => return self.participate(link, stream, next),
             Message::Withdraw(stream) => self.withdraw(link, stream),
-            Message::Hurry(stream) => self.hurry(stream),
+            Message::WantAcknowledgement(stream) => self.want_acknowledgement(stream),
             Message::Resend { stream, from } => return self.resend(link, stream, from),
             // Of others only their own way up speaks.
             Message::Counted { node, .. } if self.below.link_towards(node) != Some(link) => {}

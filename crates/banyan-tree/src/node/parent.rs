@@ -96,7 +96,7 @@ impl Node {
             Message::Succeeded(succession) => self.succeeded(&succession, now),
             Message::Skipped { stream, until } => self.skipped(stream, until),
             Message::Begin { stream, next } => self.begin(stream, next),
-            Message::Hurry(stream) => self.ask_received(stream),
+            Message::WantReceipt(stream) => self.ask_received(stream),
             Message::Again(stream) => self.resume_upwards(stream),
             Message::Overdue { stream, wave, members } => self.overdue(stream, wave, &members, now),
             Message::Examine { stream, wave } => self.examine(stream, wave),

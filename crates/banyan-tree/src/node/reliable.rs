@@ -6,7 +6,7 @@
 //! a gap: it is sent again with what is missing.
 //!
 //! What a member may have unconfirmed bounds the memory of all nodes above it ([`window_of_member`]). A member that has to wait
-//! asks for a confirmation ([`Message::Hurry`]).
+//! asks for a confirmation ([`Message::WantAcknowledgement`]).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -132,7 +132,7 @@ impl Reliable {
     }
 
     /// At the front-end: a member waits for a confirmation, and will have it soon.
-    fn hurry(&mut self, has_arrived: bool) {
+    fn want_confirmation(&mut self, has_arrived: bool) {
         self.is_eager = has_arrived;
         let waiting = self.sources.iter().filter(|(_, source)| source.taken > source.confirmed);
         self.due.extend(waiting.map(|(rank, _)| *rank));
@@ -168,7 +168,7 @@ impl Node {
         let is_first = stream.kept.acknowledged() == run.first;
         if !is_first && (ahead > most || kept + run.bodies.size() > window) {
             stream.traffic.stalls += 1;
-            self.hurry(id);
+            self.want_acknowledgement(id);
             return Err(SendError::Full);
         }
         records.counters.sent += u64::from(run.len());
@@ -224,13 +224,13 @@ impl Node {
     }
 
     /// At the front-end: a member waits for a confirmation.
-    pub(super) fn hurry_confirmations(&mut self, id: StreamId) {
+    pub(super) fn want_confirmation(&mut self, id: StreamId) {
         let has_arrived = self
             .streams
             .get(&id)
             .and_then(|stream| stream.records.as_ref())
             .is_some_and(|records| records.waiting() > 0);
-        self.reliable_of(id).into_iter().for_each(|reliable| reliable.hurry(has_arrived));
+        self.reliable_of(id).into_iter().for_each(|reliable| reliable.want_confirmation(has_arrived));
         self.confirm_taken(id);
     }
 
@@ -247,7 +247,7 @@ impl Node {
         let rank = self.rank;
         let Some(stream) = self.streams.get_mut(&id) else { return };
         // Whoever is still in need will say so again.
-        stream.is_hurried = false;
+        stream.wants_acknowledgement = false;
         match rank {
             None => self.confirm_below(id, confirmations),
             Some(rank) => {

@@ -74,7 +74,7 @@ pub(super) struct Stream {
     /// Whether the parent waits for this node.
     pub(super) is_participating: bool,
     /// Whether someone below has asked for quick acknowledgement, and got none since.
-    pub(super) is_hurried: bool,
+    pub(super) wants_acknowledgement: bool,
     /// What there is instead of waves, if the stream has none.
     pub(super) records: Option<Records>,
     /// How long waves are waited for, if there is a limit.
@@ -126,7 +126,7 @@ impl Stream {
             whole: Wave(0),
             knows_acknowledged: false,
             is_participating: false,
-            is_hurried: false,
+            wants_acknowledgement: false,
             records: None,
             patience: None,
             union: (Vec::new(), Arc::default()),

@@ -131,7 +131,7 @@ impl Node {
         let ahead = known.kept.acknowledged().until(run.end());
         if ahead > waves || (known.kept.bytes() > 0 && known.kept.bytes() + run.bodies.size() > bytes) {
             known.traffic.stalls += 1;
-            self.hurry(stream);
+            self.want_acknowledgement(stream);
             return Err(SendError::Full);
         }
         let wave = run.first;
@@ -460,12 +460,12 @@ impl Node {
     /// After the parent has changed: sends again what the front-end has not taken, and asks to be waited for.
     pub(super) fn resume_upwards(&mut self, id: StreamId) {
         if self.rank.is_none() && self.reliable_of(id).is_some() {
-            self.streams.get_mut(&id).into_iter().for_each(|stream| stream.is_hurried = false);
+            self.streams.get_mut(&id).into_iter().for_each(|stream| stream.wants_acknowledgement = false);
             self.send_again_below(id);
         }
         let Some(stream) = self.streams.get_mut(&id) else { return };
         let again: Vec<Run> = stream.kept.again().collect();
-        let is_hurried = stream.is_hurried;
+        let wants_acknowledgement = stream.wants_acknowledgement;
         stream.is_participating = false;
         stream.missing_fields.forget_told();
         self.tell_missing_fields(id);
@@ -477,25 +477,25 @@ impl Node {
             // The parent may wait for this node because of whom it thinks is below.
             self.send_up(Message::Withdraw(id));
         }
-        if is_hurried {
-            self.send_up(Message::Hurry(id));
+        if wants_acknowledgement {
+            self.send_up(Message::WantAcknowledgement(id));
         }
     }
 
     /// Someone below waits for an acknowledgement.
-    pub(super) fn hurry(&mut self, id: StreamId) {
+    pub(super) fn want_acknowledgement(&mut self, id: StreamId) {
         let is_root = self.root.is_some();
         if is_root && self.reliable_of(id).is_some() {
-            return self.hurry_confirmations(id);
+            return self.want_confirmation(id);
         }
         let Some(stream) = self.streams.get_mut(&id) else { return };
         if is_root {
             stream.is_eager = true;
             let taken = stream.taken;
             self.acknowledge(id, taken);
-        } else if !stream.is_hurried {
-            stream.is_hurried = true;
-            self.send_up(Message::Hurry(id));
+        } else if !stream.wants_acknowledgement {
+            stream.wants_acknowledgement = true;
+            self.send_up(Message::WantAcknowledgement(id));
         }
     }
 
@@ -514,7 +514,7 @@ impl Node {
         stream.is_eager = false;
         stream.taken = stream.taken.max(until);
         stream.taken_bytes = 0;
-        stream.is_hurried = false;
+        stream.wants_acknowledgement = false;
         for link in stream.log.children().collect::<Vec<_>>() {
             self.send(link, Message::Acknowledge { stream: id, until });
         }

@@ -112,7 +112,10 @@ impl Sent {
             Message::Participate { stream, next } | Message::Begin { stream, next } => (*stream, next.0, 1),
             Message::Received { stream, until } | Message::Skipped { stream, until } => (*stream, *until, 1),
             Message::Resend { stream, from } => (*stream, *from, 1),
-            Message::Withdraw(stream) | Message::Again(stream) | Message::Hurry(stream) => (*stream, 0, 1),
+            Message::Withdraw(stream)
+            | Message::Again(stream)
+            | Message::WantAcknowledgement(stream)
+            | Message::WantReceipt(stream) => (*stream, 0, 1),
             Message::Uncombined { stream, wave, .. } => (*stream, wave.0, 1),
             _ => (StreamId::CONTROL, 0, 1),
         };

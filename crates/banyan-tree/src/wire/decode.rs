@@ -23,9 +23,9 @@ use super::reader::Reader;
 use super::sets::MemberSets;
 use super::{
     ACKNOWLEDGE, ADDRESSES, AGAIN, ANCESTRY, APART, ATTACH, BEGIN, BODIES, CERTAIN, CLOSE, CONFIRM, COUNT, COUNTED,
-    ENDED, EXAMINE, FAILED, FIELD_MISSING, FRESH, GONE, HURRY, LARGEST_NUMBER, LISTED, LONGEST_SET, MEMBERS, NEW, OPEN,
-    OVER, OVERDUE, PARTIAL, PARTICIPATE, PLACED, RECEIVED, RECORD, REFUSE, RESEND, RUN, RUN_WAVES, SCATTER, SIZES,
-    SKIPPED, SUCCEEDED, TAKEN, UNCOMBINED, URGENT, VIOLATED, WELCOME, WITHDRAW, YIELDS,
+    ENDED, EXAMINE, FAILED, FIELD_MISSING, FRESH, GONE, LARGEST_NUMBER, LISTED, LONGEST_SET, MEMBERS, NEW, OPEN, OVER,
+    OVERDUE, PARTIAL, PARTICIPATE, PLACED, RECEIVED, RECORD, REFUSE, RESEND, RUN, RUN_WAVES, SCATTER, SIZES, SKIPPED,
+    SUCCEEDED, TAKEN, UNCOMBINED, URGENT, VIOLATED, WANT_ACKNOWLEDGEMENT, WANT_RECEIPT, WELCOME, WITHDRAW, YIELDS,
 };
 
 /// Reads the messages that come on one link.
@@ -131,7 +131,8 @@ impl Decoder {
             PARTICIPATE => Message::Participate { stream, next: Wave(numbered(frame, reader)?) },
             WITHDRAW => Message::Withdraw(stream),
             AGAIN => Message::Again(stream),
-            HURRY => Message::Hurry(stream),
+            WANT_ACKNOWLEDGEMENT => Message::WantAcknowledgement(stream),
+            WANT_RECEIPT => Message::WantReceipt(stream),
             BEGIN => Message::Begin { stream, next: Wave(numbered(frame, reader)?) },
             SCATTER | FAILED | OPEN | CLOSE | OVER => {
                 let (sequence, packet) = self.packet(frame, reader, bodies)?;

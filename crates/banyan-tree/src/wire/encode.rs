@@ -16,10 +16,10 @@ use super::book::{AddressBook, NODES};
 use super::sets::MemberSets;
 use super::{
     ACKNOWLEDGE, ADDRESSES, AGAIN, ANCESTRY, APART, ATTACH, BEGIN, BODIES, BODY_ALIGN, CERTAIN, CLOSE, CONFIRM,
-    COPIED_BODIES, COUNT, COUNTED, ENDED, EXAMINE, FAILED, FIELD_MISSING, FRESH, GONE, HURRY, LISTED, MEMBERS, NEW,
-    OPEN, OVER, OVERDUE, PARTIAL, PARTICIPATE, PLACED, RECEIVED, RECORD, REFUSE, RESEND, RUN, RUN_WAVES, SCATTER,
-    SHORTEST_PAYLOAD, SIZES, SKIPPED, SUCCEEDED, TAKEN, UNCOMBINED, URGENT, VIOLATED, WELCOME, WITHDRAW, YIELDS,
-    addresses, opening, pieces, structure,
+    COPIED_BODIES, COUNT, COUNTED, ENDED, EXAMINE, FAILED, FIELD_MISSING, FRESH, GONE, LISTED, MEMBERS, NEW, OPEN,
+    OVER, OVERDUE, PARTIAL, PARTICIPATE, PLACED, RECEIVED, RECORD, REFUSE, RESEND, RUN, RUN_WAVES, SCATTER,
+    SHORTEST_PAYLOAD, SIZES, SKIPPED, SUCCEEDED, TAKEN, UNCOMBINED, URGENT, VIOLATED, WANT_ACKNOWLEDGEMENT,
+    WANT_RECEIPT, WELCOME, WITHDRAW, YIELDS, addresses, opening, pieces, structure,
 };
 
 /// Bytes of the numbers before the bodies of a run, and before a record; a multiple of [`BODY_ALIGN`].
@@ -98,7 +98,8 @@ impl Encoder {
             Message::Participate { stream, next } => out.push(numbered(PARTICIPATE, *stream, next.0)),
             Message::Withdraw(stream) => out.push(frame(WITHDRAW, stream.0, 0)),
             Message::Again(stream) => out.push(frame(AGAIN, stream.0, 0)),
-            Message::Hurry(stream) => out.push(frame(HURRY, stream.0, 0)),
+            Message::WantAcknowledgement(stream) => out.push(frame(WANT_ACKNOWLEDGEMENT, stream.0, 0)),
+            Message::WantReceipt(stream) => out.push(frame(WANT_RECEIPT, stream.0, 0)),
             Message::Begin { stream, next } => out.push(numbered(BEGIN, *stream, next.0)),
             Message::Listed(opening) => {
                 let set = self.set(&opening.members, out);

@@ -5,9 +5,9 @@ use banyan_link::{Frame, Kind};
 use super::error::WireError;
 use super::{
     ACKNOWLEDGE, ADDRESSES, AGAIN, ANCESTRY, APART, ATTACH, BEGIN, BODIES, CERTAIN, CLOSE, CONFIRM, COUNT, COUNTED,
-    ENDED, EXAMINE, FAILED, FIELD_MISSING, FRESH, GONE, HURRY, LISTED, MEMBERS, MORE, NEW, OPEN, OVER, OVERDUE,
-    PARTIAL, PARTICIPATE, PLACED, RECEIVED, RECORD, REFUSE, RESEND, RUN, SCATTER, SIZES, SKIPPED, SUCCEEDED, TAKEN,
-    UNCOMBINED, URGENT, VIOLATED, WELCOME, WITHDRAW, YIELDS,
+    ENDED, EXAMINE, FAILED, FIELD_MISSING, FRESH, GONE, LISTED, MEMBERS, MORE, NEW, OPEN, OVER, OVERDUE, PARTIAL,
+    PARTICIPATE, PLACED, RECEIVED, RECORD, REFUSE, RESEND, RUN, SCATTER, SIZES, SKIPPED, SUCCEEDED, TAKEN, UNCOMBINED,
+    URGENT, VIOLATED, WANT_ACKNOWLEDGEMENT, WANT_RECEIPT, WELCOME, WITHDRAW, YIELDS,
 };
 
 /// The header of one kind.
@@ -45,7 +45,8 @@ impl Layout {
             PARTICIPATE => Layout::numbered("an entry into a stream"),
             WITHDRAW => Layout::about_stream("a withdrawal from a stream"),
             AGAIN => Layout::about_stream("a request to send again"),
-            HURRY => Layout::about_stream("a request to hurry"),
+            WANT_ACKNOWLEDGEMENT => Layout::about_stream("a request for acknowledgements"),
+            WANT_RECEIPT => Layout::about_stream("a request for a receipt"),
             ACKNOWLEDGE => Layout::numbered("an acknowledgement"),
             BEGIN => Layout::numbered("a beginning"),
             RECORD => Layout { format: true, flags: PARTIAL | APART, ..Layout::numbered("a record") },

@@ -21,7 +21,7 @@
 //! | [`ENDED`] | the node that says so | number of the member set | | |
 //! | [`RUN`], with a format unless nothing is contributed | stream | number of the member set | [`FRESH`], [`PARTIAL`], [`SIZES`], [`APART`] | first wave (64 bits), how many waves (32 bits), bytes of each body (32 bits; 0 with [`SIZES`]); with [`SIZES`] where each body ends (32 bits each), padded; then the bodies |
 //! | [`PARTICIPATE`], [`ACKNOWLEDGE`], [`BEGIN`] | stream | of the wave, the low 32 bits | | the high 32 bits, if they are not 0 |
-//! | [`WITHDRAW`], [`AGAIN`], [`HURRY`] | stream | | | |
+//! | [`WITHDRAW`], [`AGAIN`], [`WANT_ACKNOWLEDGEMENT`], [`WANT_RECEIPT`] | stream | | | |
 //! | [`RECORD`], with a format | stream | tag | [`PARTIAL`], [`APART`] | number of the packet (64 bits), 64 bits of 0, then the body |
 //! | [`FAILED`] | stream | tag | | number of the packet (64 bits), why there is no record |
 //! | [`SCATTER`], with a format | stream | number of the member set | [`PARTIAL`], [`SIZES`], [`APART`] | number of the packet (64 bits), how many bodies, bytes of each (32 bits each; 0 with [`SIZES`]), tag (32 bits), 96 bits of 0, then as in [`RUN`] |
@@ -100,7 +100,7 @@ banyan_link::kinds! {
     PARTICIPATE = data(42);
     WITHDRAW = data(43);
     AGAIN = data(44);
-    HURRY = data(45);
+    WANT_ACKNOWLEDGEMENT = data(45);
     ACKNOWLEDGE = data(46);
 
     /// Packet: a record.
@@ -137,6 +137,7 @@ banyan_link::kinds! {
     ENDED = data(68);
     CONFIRM = data(69);
     FIELD_MISSING = data(70);
+    WANT_RECEIPT = data(71);
 }
 
 /// Capability of a node's links: small frames may go through memory that the parent shares ([`MEMORY`]).

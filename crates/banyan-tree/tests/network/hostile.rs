@@ -194,7 +194,7 @@ fn send_bodies_alone(back_end: &mut BackEnd, _: StreamId) {
 /// The first piece of a long message, and then another message.
 fn interrupt_a_message(back_end: &mut BackEnd, stream: StreamId) {
     back_end.say_frame(Frame { flags: MORE, ..frame(PLACED, &[0; 1000]) });
-    back_end.say(Message::Hurry(stream), &[]).unwrap();
+    back_end.say(Message::WantAcknowledgement(stream), &[]).unwrap();
 }
 
 /// With four descriptors of ordinary files.

@@ -91,16 +91,16 @@ fn what_fills_the_window_is_asked_for_once() {
     let stream = tree.open(0..=0);
     let asked = |tree: &mut Tree, body: Bytes| {
         let sent = tree.nodes[0].multicast(stream, 0, FORMAT, body);
-        let mut hurries = 0;
+        let mut requests = 0;
         while let Some(action) = tree.nodes[0].action() {
-            hurries += usize::from(matches!(action, Action::Send { message: Message::Hurry(_), .. }));
+            requests += usize::from(matches!(action, Action::Send { message: Message::WantReceipt(_), .. }));
             tree.act(0, action);
         }
         tree.settle();
-        (sent.is_ok(), hurries)
+        (sent.is_ok(), requests)
     };
     let all: Vec<(bool, usize)> = (0..200).map(|_| asked(&mut tree, Bytes::from(vec![0; PART]))).collect();
-    assert_eq!(all.iter().map(|(_, hurries)| hurries).sum::<usize>(), 1, "{all:?}");
+    assert_eq!(all.iter().map(|(_, requests)| requests).sum::<usize>(), 1, "{all:?}");
     let sent = all.iter().filter(|(is_sent, _)| *is_sent).count();
     assert!(sent < 100);
     assert_eq!(tree.take(member, stream).len(), sent);

@@ -51,11 +51,12 @@ fn about_tree() -> impl Strategy<Value = Message> {
 }
 
 fn about_stream() -> impl Strategy<Value = Message> {
-    (any::<u32>().prop_map(StreamId), number(), 0..16).prop_map(|(stream, number, which)| match which {
+    (any::<u32>().prop_map(StreamId), number(), 0..17).prop_map(|(stream, number, which)| match which {
         0 => Message::Participate { stream, next: Wave(number) },
         1 => Message::Withdraw(stream),
         2 => Message::Again(stream),
-        3 => Message::Hurry(stream),
+        3 => Message::WantAcknowledgement(stream),
+        16 => Message::WantReceipt(stream),
         4 => Message::Acknowledge { stream, until: Wave(number) },
         5 => Message::Received { stream, until: number },
         6 => Message::Resend { stream, from: number },
