@@ -8,26 +8,26 @@ use crate::failure::{Failure, Outcome};
 
 /// The process that a session starts on each host
 ///
-/// An agent starts the members of its host, passes their output and messages on, and ends everything it started when
-/// the session ends or is lost. `banyan run` and every program that launches a session start agents by themselves, on
-/// other hosts through ssh, srun or a command of your choice; there is no reason to start one by hand.
+/// An agent starts the members of its host, forwards their output and messages, and ends everything it started when the
+/// session ends or is lost. `banyan run` and every program that launches a session start agents themselves: locally,
+/// through ssh, srun or a command of your choice. There is no reason to start one by hand.
 #[derive(Args)]
 #[command(after_help = "\
-The session secret never stands in the arguments or the environment of an agent: it comes over the channel. \
-To see what a host lacks, try:
+The session secret is never in the arguments or the environment of an agent; it comes over the channel. \
+To find out why agents do not start on a host, try:
   ssh -o BatchMode=yes HOST true
   banyan run -w HOST -- true")]
 pub(crate) struct Agent {
     /// Descriptor 3 is a socket that the parent made
     #[arg(long, group = "channel")]
     inherited: bool,
-    /// Standard input and output lead to the parent
+    /// Standard input and output are connected to the parent
     #[arg(long, group = "channel")]
     pipes: bool,
-    /// End unless this program has this BLAKE3 hash; with --pipes
+    /// Exit unless this program has this BLAKE3 hash; with --pipes
     #[arg(long, value_name = "HASH", requires = "pipes")]
     check: Option<String>,
-    /// How often to say that the agent lives, in milliseconds
+    /// The time between two heartbeats, in milliseconds
     #[arg(long, value_name = "MILLISECONDS")]
     heartbeat: Option<u64>,
     /// A file that names all agents and their addresses; `-` is standard input

@@ -2,7 +2,7 @@
 //!
 //! [`main`] is the command. The public modules are how such programs take arguments, print and report failures.
 //!
-//! Exit status: 0 all well; 1 the work found a difference or failed, or some member did; 2 wrong usage; 3 some host could
+//! Exit status: 0 success; 1 the work found a difference or failed, or some member did; 2 wrong usage; 3 some host could
 //! not be reached or was lost; 4 a time limit has passed; 5 the system does not permit it; 128 and its
 //! number for a signal that ends it.
 
@@ -47,28 +47,29 @@ use clap::{CommandFactory, Parser};
 
 use failure::Outcome;
 
-/// Grow a tree of processes over many machines, and let records travel on it in their sender's own layout.
+/// Start, watch and debug processes on many machines through a tree of agents
 ///
-/// Every verb but completions and manual takes --json, for programs. Errors say what happened, to what, and what to do next.
+/// Nothing needs to be installed on the hosts. Without hosts, every verb works on this machine. Every verb except
+/// completions and manual takes --json. Errors name the cause and the remedy.
 #[derive(Parser)]
 #[command(
     name = "banyan",
     version,
     max_term_width = 100,
     after_help = "\
-Exit status: 0 all well; 1 some member failed, or the work did; 2 wrong usage; 3 some host could not be reached or was \
-lost; 4 time limit; 5 not permitted; 128 and its number for a signal that ends it, which is 130 after ^C.
+Exit status: 0 success; 1 a member or the work failed; 2 wrong usage; 3 a host could not be reached or was lost; \
+4 time limit; 5 not permitted; 128 + N if signal N ended the command, so 130 after ^C.
 
 Examples:
   banyan demo                            a tree of processes that loses nothing, in seconds
   banyan run -w node[1-8] -- uptime      a command on many hosts
-  banyan stack --mpi PID_OF_MPIRUN       where the ranks of a job are, and which is elsewhere
-  banyan doctor -w node[1-8]             what would not work there, and how to repair it
+  banyan stack --mpi PID_OF_MPIRUN       where the ranks of a job hang, and which rank is different
+  banyan doctor -w node[1-8]             what would not work there, and how to fix it
   banyan copy -w n[1-8] data /scratch    files to many hosts, or from them
-  banyan top -w node[1-8]                how they are doing, live
+  banyan top -w node[1-8]                load and usage of hosts, live
   banyan records dump FILE               the records in a file, whoever wrote it
-  banyan topo draw fanout:16:1000        the tree that would carry them
-  banyan bench records --quick           what they cost on this machine"
+  banyan topo draw fanout:16:1000        a tree of 1000 members
+  banyan bench records --quick           the speed of records on this machine"
 )]
 struct Banyan {
     #[command(flatten)]

@@ -17,20 +17,20 @@ use crate::limit::Limit;
 use crate::output;
 use crate::progress::Progress;
 
-/// Simulate a tree of any size on one machine: real nodes, virtual time, faults from a seed
+/// Simulate a tree of any size in one process, with virtual time and faults from a seed
 ///
-/// Members send waves of numbers, and the front-end sends packets. Meanwhile nodes are killed, stopped and cut off. Every
-/// wave must arrive exactly once and in order, as the sum of its contributors, and every member that was not lost must
-/// contribute. Otherwise the command fails and prints a command that shows what happened. The same seed gives the same run on
-/// every machine.
+/// Members send waves of numbers and the front-end sends packets, while nodes are killed, stopped and cut off. Every
+/// wave must arrive exactly once and in order, as the sum of its contributors. Every member that was not lost must
+/// contribute. If a rule is broken, the command fails and prints a command line that traces the run. The same seed
+/// gives the same run on every machine.
 #[derive(Args)]
 #[command(after_help = "\
-Exit status: 0 every rule held; 1 one was broken; 2 wrong usage; 4 time limit; 5 not permitted.
+Exit status: 0 every rule held; 1 a rule was broken; 2 wrong usage; 4 time limit; 5 not permitted.
 
 Examples:
   banyan sim                                        64 members, three faults
   banyan sim --members 100000 --seed 7                a hundred thousand members in one process
-  banyan sim --shape 3x4x5 --faults 12 --seeds 1000 a thousand runs; the first that fails is told
+  banyan sim --shape 3x4x5 --faults 12 --seeds 1000 a thousand runs, up to the first that fails
   banyan sim --shape 2x2 --faults 1 --trace         everything that happens")]
 pub(crate) struct Sim {
     /// About N members, in a tree as deep as --fanout requires

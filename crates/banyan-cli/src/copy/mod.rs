@@ -27,22 +27,22 @@ use tell::Tell;
 
 /// Copy files and directories to many hosts, or from them
 ///
-/// Everything is read once, goes down the tree of agents, is checked by hash, and gets its name on a host only when it
-/// is complete. Hosts that have a file with the same content and mode get nothing, so a copy that was cut goes on when
-/// it is started again; with --partial also in the middle of a large file. Directories are copied with all they hold; what
-/// else a host has in them stays.
+/// Each file is read once and broadcast down the tree of agents. It is checked by hash and appears under its name only
+/// when it is complete. Files that a host already has with the same content and mode are not sent again, so an
+/// interrupted copy resumes when it is repeated. With --partial, it resumes within a large file as well. Other files in
+/// a directory on a host are left alone.
 #[derive(Args)]
 #[command(after_help = "\
-DEST is a path on each host, from the home directory if it is relative. It is a directory if it ends with /, or if \
-there are several FILEs; otherwise FILE gets this name, or goes into it if it is a directory on the host (other than a \
-copy of FILE: of its last name, or with the same contents). {host} in it stands for the name of the host. Mode bits are \
-kept, but for setuid and its like. FIFOs, sockets and devices in directories are skipped, and so are symbolic links that \
-lead out of the directory; a note says how many.
+DEST is a path on each host; a relative path starts in the home directory. DEST is a directory if it ends with / or \
+if there are several FILEs. Otherwise DEST is the name of the copy, or a directory that exists on the host. A directory \
+that is itself an earlier copy of FILE is updated in place. {host} in DEST becomes the host's name. Mode bits are kept, \
+except setuid, setgid and sticky. FIFOs, sockets, devices and symbolic links that lead out of the directory are skipped \
+and counted.
 
-With --gather, FILEs are paths on each host, DEST is a directory of this machine, and what comes from a host goes into \
-DEST/HOST. {host} in FILEs stands for the name of the host, also in the name that a file gets here.
+With --gather, FILEs are paths on each host and DEST is a directory on this machine. Files of a host go into \
+DEST/HOST. {host} in FILEs becomes the host's name, also in the name of the copy.
 
-Exit status: 0 all well; 1 some host failed; 2 wrong usage; 3 some host could not be reached or was lost; 4 time limit; \
+Exit status: 0 success; 1 a host failed; 2 wrong usage; 3 a host could not be reached or was lost; 4 time limit; \
 5 not permitted.
 
 Examples:
@@ -56,8 +56,8 @@ pub(crate) struct Copy {
     gather: bool,
     /// Keep the received part of a large file if the copy is interrupted, so that the next copy resumes there
     ///
-    /// It is kept beside the place the file goes to, as .banyan-partial- and a number, until a copy to the same place is
-    /// complete. Without this option nothing is kept but whole files.
+    /// The part is kept beside the destination, as .banyan-partial- and a number, until a copy to this destination is
+    /// complete. Without this option, only whole files are kept.
     #[arg(long, short = 'P')]
     partial: bool,
     /// How to copy symbolic links in directories

@@ -24,15 +24,15 @@ pub(crate) use member::become_member_if_asked;
 use acts::Stage;
 use story::Story;
 
-/// Watch a tree of processes grow on this machine, find the rank that hangs, and survive the end of an agent
+/// See a tree of processes start, find the rank that hangs, and survive a killed agent
 ///
-/// Starts 64 processes below 4 agents, takes and merges their stacks, reduces what they send, kills an agent with -9, and
-/// counts: every wave comes, once, with everyone in it. Needs no configuration and no root, takes seconds, and leaves
-/// nothing behind.
+/// Starts 64 processes below 4 agents, merges their stacks, reduces what they send, and kills an agent with kill -9.
+/// The demo then shows that every wave arrived once and complete. It needs no root and no configuration, takes a few
+/// seconds, and leaves nothing running.
 #[derive(Args)]
 #[command(after_help = "\
-Exit status: 0 all well; 1 something was lost, or failed; 2 wrong usage; 4 time limit; 5 stacks may not be \
-looked at here.
+Exit status: 0 success; 1 something failed or was lost; 2 wrong usage; 4 time limit; 5 this system does not permit \
+reading stacks.
 
 Examples:
   banyan demo

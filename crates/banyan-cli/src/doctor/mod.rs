@@ -39,14 +39,14 @@ const CLOCK_LIMIT: i128 = 100_000_000;
 /// Hosts that cannot be reached whose keys are looked for; the others fail for the same reasons.
 const KEYS_LOOKED_FOR: usize = 16;
 
-/// Explain what would not work here, or on hosts, and how to repair it
+/// Find what would not work here or on hosts, and explain how to fix it
 ///
-/// Looks at limits, at what the kernel permits, at ssh and its keys, at Slurm and at the configuration file of this
-/// machine; with -w, and in a Slurm allocation, reaches each host, and looks at its limits, versions, clock and room as
-/// well. Whatever is not well comes with its cause and with what to do.
+/// Checks limits, kernel permissions, ssh and its keys, Slurm, and the configuration file of this machine. With -w, or
+/// in a Slurm allocation, doctor also connects to each host and checks its limits, versions, clock and free space. Each
+/// finding has a cause and a remedy.
 #[derive(Args)]
 #[command(after_help = "\
-Exit status: 0 all well; 1 there are warnings or problems; 2 wrong usage; 3 some host could not be reached; 4 time limit.
+Exit status: 0 no finding; 1 warnings or problems; 2 wrong usage; 3 a host could not be reached; 4 time limit.
 
 Examples:
   banyan doctor

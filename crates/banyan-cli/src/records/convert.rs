@@ -20,14 +20,14 @@ use crate::output;
 use crate::progress::Progress;
 use crate::speech::take_output;
 
-/// Write records into another file, format or layout
+/// Convert records to another file, format or layout
 ///
-/// The output file appears, or replaces the one of its name, when it is complete; a conversion that fails leaves no
-/// file. Of a damaged input everything that is whole is converted, the damage is told of on standard error, and the
+/// The output file appears, or replaces an existing file, only when it is complete. A conversion that fails leaves no
+/// file. If the input is damaged, all intact records are converted, the damage is reported on standard error, and the
 /// exit status is 1.
 #[derive(Args)]
 #[command(after_help = "\
-Exit status: 0 all well; 1 damage or failure; 2 wrong usage; 4 time limit; 5 not permitted.
+Exit status: 0 success; 1 damage or failure; 2 wrong usage; 4 time limit; 5 not permitted.
 
 Examples:
   banyan records convert old-ffs-file.bin run.bny         FFS or PBIO to a Banyan record file

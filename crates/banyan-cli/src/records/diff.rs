@@ -19,8 +19,8 @@ use crate::screen::harmless;
 
 /// Compare the records of two files by value, whatever machines wrote them
 ///
-/// Records are compared in order, field by field, by name and value: byte order, layout, the width and kind of
-/// numbers and the order of fields do not matter. Exit status 0 when all are equal; 1 when there is a difference or damage.
+/// Records are compared in order and field by field. Byte order, layout, the order of fields, and the width and kind of
+/// numbers do not matter. The exit status is 0 if all records are equal, and 1 if there is a difference or damage.
 #[derive(Args)]
 #[command(after_help = "\
 Exit status: 0 no difference; 1 a difference, damage or failure; 2 wrong usage; 4 time limit; 5 not permitted.

@@ -23,12 +23,12 @@ use crate::status::MEMBER_FAILED;
 
 /// Show records
 ///
-/// One line a record: its number in the file, its format's name, its fields. What is damaged is left out and told of on
-/// standard error; a record whose bytes contradict its format is marked INVALID. Either makes the exit status 1.
-/// Comments and attributes of the file are shown by `records stat`.
+/// Prints one line per record: its number in the file, the name of its format, and its fields. Damaged parts are
+/// skipped and reported on standard error. A record whose bytes contradict its format is marked INVALID. Both make the
+/// exit status 1. `records stat` shows comments and attributes of a file.
 #[derive(Args)]
 #[command(after_help = "\
-Exit status: 0 all well; 1 damage or failure; 2 wrong usage; 4 time limit; 5 not permitted.
+Exit status: 0 success; 1 damage or failure; 2 wrong usage; 4 time limit; 5 not permitted.
 
 Examples:
   banyan records dump run.bny --start 1000 --limit 3

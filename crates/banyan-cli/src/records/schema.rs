@@ -21,10 +21,10 @@ use crate::status::MEMBER_FAILED;
 
 /// Show the formats in files
 ///
-/// Each format once, in the order in which it first appears, with or without records of it.
+/// Each format is shown once, in order of first appearance, even if no record uses it.
 #[derive(Args)]
 #[command(after_help = "\
-Exit status: 0 all well; 1 damage or failure; 2 wrong usage; 4 time limit; 5 not permitted.
+Exit status: 0 success; 1 damage or failure; 2 wrong usage; 4 time limit; 5 not permitted.
 
 Examples:
   banyan records schema run.bny

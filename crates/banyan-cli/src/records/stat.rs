@@ -18,13 +18,13 @@ use crate::output;
 use crate::progress::Progress;
 use crate::status::MEMBER_FAILED;
 
-/// Count what is in files, and say what is damaged
+/// Count the records in files and report damage
 ///
-/// Every checksum is verified, no record is decoded. The exit status is 1 when anything is damaged. To save what is
-/// whole of a damaged file: banyan records convert DAMAGED.bny SAVED.bny
+/// Verifies every checksum and decodes no record. The exit status is 1 if anything is damaged. To save the intact records
+/// of a damaged file: banyan records convert DAMAGED.bny SAVED.bny
 #[derive(Args)]
 #[command(after_help = "\
-Exit status: 0 all well; 1 damage or failure; 2 wrong usage; 4 time limit; 5 not permitted.
+Exit status: 0 success; 1 damage or failure; 2 wrong usage; 4 time limit; 5 not permitted.
 
 Examples:
   banyan records stat run.bny

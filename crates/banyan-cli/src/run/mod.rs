@@ -46,8 +46,8 @@ use summary::Summary;
 /// ends, for whatever reason, so does everything that it started.
 #[derive(Args)]
 #[command(after_help = "\
-Exit status: 0 all well; 1 some member failed; 2 wrong usage; 3 some host could not be reached or was lost; \
-4 time limit; 130 interrupted by ^C; 141 nobody reads the output any more. With --worst-status the worst status of the members \
+Exit status: 0 success; 1 a member failed; 2 wrong usage; 3 a host could not be reached or was lost; \
+4 time limit; 130 interrupted by ^C; 141 the output was closed. With --worst-status the worst status of the members \
 instead of 1.
 
 Examples:

@@ -31,16 +31,16 @@ const SHOWING: Duration = Duration::from_secs(1);
 
 /// Show what all processes of a job are doing: their stacks, merged into one tree
 ///
-/// Processes with the same stack stand together, with their ranks; what few do comes first. Each process is stopped for
-/// a fraction of a millisecond, and those that were stopped stay so. Without -w, processes of this machine are looked at
-/// and nothing is started.
+/// Ranks with the same stack form one class, and the smallest classes come first. Each process is stopped for a
+/// fraction of a millisecond. A process that was already stopped stays stopped. Without -w, only processes of this
+/// machine are read and nothing is started.
 #[derive(Args)]
 #[command(after_help = "\
-Ranks come from the environment of the processes (Open MPI, banyan run, PMIx, MPICH, Slurm, torchrun); where there are \
-none, or two are the same, processes are numbered in their order.
+Ranks come from the environment of the processes: Open MPI, banyan run, PMIx, MPICH, Slurm or torchrun. If ranks are \
+missing or not unique, the processes are numbered in order.
 
-Exit status: 0 all well; 1 some process could not be read; 2 wrong usage; 3 some host could not be reached or was lost; \
-4 time limit; 5 the system does not permit to look at some process.
+Exit status: 0 success; 1 a process could not be read; 2 wrong usage; 3 a host could not be reached or was lost; \
+4 time limit; 5 the system does not permit tracing a process.
 
 Examples:
   banyan stack --mpi $(pidof mpirun)

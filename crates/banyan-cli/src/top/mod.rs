@@ -57,18 +57,18 @@ const BEHIND_ONCE: Duration = Duration::from_secs(10);
 /// Asking more often would show little but its own cost.
 const SHORTEST: Duration = Duration::from_millis(100);
 
-/// Watch hosts and who uses them: processors, memory, pressure, network, disks
+/// Show load, memory, pressure, network and disks of hosts, and the jobs and users behind them
 ///
-/// A member on each host reads /proc when it is asked; what they tell is reduced on its way here: least, median, 99th
-/// percentile and most, the hosts that stand out, and a strip with one cell for each host, the higher and redder the
-/// hotter. Rows are hosts, jobs, users or processes; enter looks into a host, a job or a user and shows its processes. What
-/// all this costs stands on the second line.
+/// A process on each host samples /proc. The agents merge the samples into minimum, median, 99th percentile and
+/// maximum, the outliers, and a strip with one cell per host. Rows are hosts, jobs, users or processes; enter opens a
+/// row and shows its processes. The second line shows what the sampling costs.
 #[derive(Args)]
 #[command(after_help = "\
-Keys: q quits, arrows choose a row and the column to sort by, enter looks into a host, a job or a user, esc comes \
-back, r reverses, / filters by name, b changes what a row is, p pauses.
+Keys: q quits, arrows choose a row and the column to sort by, enter opens a host, job or user, esc goes back, \
+r reverses the order, / filters by name, b changes what a row is, p pauses.
 
-Exit status: 0 all well; 1 with --once: there is no such job or user; 2 wrong usage; 3 some host could not be reached or was lost; 4 time limit.
+Exit status: 0 success; 1 with --once: no such job or user; 2 wrong usage; 3 a host could not be reached or was lost; \
+4 time limit.
 
 Examples:
   banyan top

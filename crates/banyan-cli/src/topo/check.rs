@@ -19,12 +19,12 @@ const REFUSED: u8 = 2;
 
 /// Check topology files, in Banyan's notation or MRNet's
 ///
-/// What is wrong is told with line, column and remedy: cycles, nodes with two parents, nodes that cannot be reached,
-/// agents without members, and with -w hosts that are not among those given. The exit status is 2 if anything is, and else 1
-/// if a file cannot be read; the others are checked in any case.
+/// Reports cycles, nodes with two parents, unreachable nodes, agents without members and, with -w, hosts that are not
+/// in the given set. Each error has a line, a column and a remedy. All files are checked. The exit status is 2 if a
+/// file has errors, otherwise 1 if a file cannot be read.
 #[derive(Args)]
 #[command(after_help = "\
-Exit status: 0 all well; 1 a file cannot be read or written; 2 wrong usage, or no topology; 4 time limit; \
+Exit status: 0 success; 1 a file cannot be read or written; 2 wrong usage, or not a topology; 4 time limit; \
 5 not permitted.
 
 Examples:

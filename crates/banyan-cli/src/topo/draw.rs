@@ -15,10 +15,10 @@ use crate::output::Output;
 
 /// Draw a topology: as text, for Graphviz, or as SVG
 ///
-/// Siblings with the same below them are drawn as one, with their number; what there is no room for is told in numbers.
+/// Siblings with equal subtrees are drawn once, with their number. Parts that do not fit are replaced by counts.
 #[derive(Args)]
 #[command(after_help = "\
-Exit status: 0 all well; 1 a file cannot be read or written; 2 wrong usage, or no topology; 4 time limit; \
+Exit status: 0 success; 1 a file cannot be read or written; 2 wrong usage, or not a topology; 4 time limit; \
 5 not permitted.
 
 Examples:
@@ -32,13 +32,13 @@ pub(crate) struct Draw {
     topology: String,
     #[command(flatten)]
     hosts: NamedHosts,
-    /// What to draw it as
+    /// The output format
     #[arg(long = "as", value_name = "FORM", default_value = "text")]
     form: Form,
-    /// Siblings with the same below them that are still drawn one by one; by default 1, and 4 in pictures
+    /// Draw up to N siblings with equal subtrees one by one; the default is 1, and 4 in pictures
     #[arg(long, value_name = "N")]
     unfold: Option<usize>,
-    /// Where to write it; `-` for standard output
+    /// The output file; `-` is standard output
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     output: String,
     /// One JSON object with the numbers of the tree and its branches

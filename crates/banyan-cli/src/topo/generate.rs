@@ -19,7 +19,7 @@ use crate::output::Output;
 /// host below agents of that host.
 #[derive(Args)]
 #[command(after_help = "\
-Exit status: 0 all well; 1 a file cannot be read or written; 2 wrong usage, or no topology; 4 time limit; \
+Exit status: 0 success; 1 a file cannot be read or written; 2 wrong usage, or not a topology; 4 time limit; \
 5 not permitted.
 
 Examples:

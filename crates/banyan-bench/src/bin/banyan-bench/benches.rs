@@ -19,7 +19,7 @@ pub(crate) enum Bench {
     /// decode_foreign_layout: and with longer nested records; decode_foreign_interpreted: without generated code;
     /// lookup_1000: finding one of 1,000 formats; compile: generating the code for one.
     #[command(after_help = "\
-Exit status: 0 all well; 1 something failed; 2 wrong usage; 4 time limit; 5 not permitted.
+Exit status: 0 success; 1 something failed; 2 wrong usage; 4 time limit; 5 not permitted.
 
 Examples:
   banyan bench records
@@ -32,7 +32,7 @@ Examples:
     /// protocol), one after another from one process, and the starters that are installed (they run /bin/true). With
     /// hosts to use, the same over ssh or Slurm. `cargo xtask bench launch` makes such hosts on this machine.
     #[command(after_help = "\
-Exit status: 0 all well; 1 something failed; 2 wrong usage; 4 time limit; 5 not permitted.
+Exit status: 0 success; 1 something failed; 2 wrong usage; 4 time limit; 5 not permitted.
 
 Examples:
   banyan bench launch --quick
@@ -43,7 +43,7 @@ Examples:
     Launch(launch::HostsBench),
     /// Cost of 128 bytes to and from every member, through the tree and point to point
     #[command(after_help = "\
-Exit status: 0 all well; 1 something failed; 2 wrong usage; 4 time limit; 5 not permitted.
+Exit status: 0 success; 1 something failed; 2 wrong usage; 4 time limit; 5 not permitted.
 
 Examples:
   banyan bench collectives --quick
@@ -61,7 +61,7 @@ Examples:
     /// by element; broadcast: 1 MB to all; recovery: an agent is killed while waves flow, and the longest pause between
     /// waves counts; memory: what the largest inner process holds. GB/s are those of all members together.
     #[command(after_help = "\
-Exit status: 0 all well; 1 something failed; 2 wrong usage; 4 time limit; 5 not permitted.
+Exit status: 0 success; 1 something failed; 2 wrong usage; 4 time limit; 5 not permitted.
 
 Examples:
   banyan bench tree --quick
@@ -80,7 +80,7 @@ Examples:
     /// numbers are read into a struct. As between hosts: tcp: over loopback instead of the Unix socket; tcp_link: frames;
     /// tcp_encrypted: and encrypted.
     #[command(after_help = "\
-Exit status: 0 all well; 1 something failed; 2 wrong usage; 4 time limit; 5 not permitted.
+Exit status: 0 success; 1 something failed; 2 wrong usage; 4 time limit; 5 not permitted.
 
 Examples:
   banyan bench layers --quick
@@ -93,7 +93,7 @@ Examples:
     /// records in the same layout, in the other byte order, or in another layout as well: this side's are converted there,
     /// and its own are converted back. Beside it the same bytes without records, in turn.
     #[command(after_help = "\
-Exit status: 0 all well; 1 something failed; 2 wrong usage; 4 time limit; 5 not permitted.
+Exit status: 0 success; 1 something failed; 2 wrong usage; 4 time limit; 5 not permitted.
 
 Examples:
   banyan bench exchange --quick

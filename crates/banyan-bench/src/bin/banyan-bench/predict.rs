@@ -19,7 +19,7 @@ use banyan_cli::output;
 /// nothing is lost or slow.
 #[derive(Args)]
 #[command(after_help = "\
-Exit status: 0 all well; 1 something failed; 2 wrong usage; 4 time limit; 5 not permitted.
+Exit status: 0 success; 1 something failed; 2 wrong usage; 4 time limit; 5 not permitted.
 
 Examples:
   banyan bench predict --plot plots

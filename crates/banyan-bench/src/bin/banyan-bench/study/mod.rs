@@ -46,7 +46,7 @@ use submit::Submission;
     arg_required_else_help = true,
     override_usage = "banyan bench BENCH [OPTIONS]\n       banyan bench PLAN.toml [OPTIONS]\n       banyan bench --compare OLD NEW",
     after_help = "\
-Exit status: 0 all well; 1 something failed; 2 wrong usage; 4 time limit; 5 not permitted.
+Exit status: 0 success; 1 something failed; 2 wrong usage; 4 time limit; 5 not permitted.
 
 Examples:
   banyan bench tree --quick                          one bench
