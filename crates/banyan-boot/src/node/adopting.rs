@@ -13,8 +13,7 @@ use banyan_link::Frame;
 use super::child::{ChildAgent, Stage};
 use super::root_channel::Progress;
 use super::token::Token;
-use super::{Below, Node, Up};
-use crate::collective::Subtree;
+use super::{Node, Up};
 use crate::fallback::Fallback;
 use crate::launcher::Way;
 use crate::layout::ranks_of;
@@ -29,7 +28,7 @@ impl Node {
     /// Leaves a child that cannot be started here, and all below it, to the front-end.
     pub(super) fn hand_up(&mut self, index: usize, cause: &str) {
         if self.agents[index].stage == Stage::Starting {
-            self.starting -= 1;
+            self.to_start.agents_under_way -= 1;
         }
         self.stop_starter(index);
         self.close_agent_link(index);
@@ -101,19 +100,14 @@ impl Node {
     fn adopt(&mut self, subtree: Range<usize>) {
         let index = self.agents.len();
         self.agents.push(ChildAgent::new(subtree, &self.assignment));
-        self.agent_positions.push(self.below.len());
-        self.below.push(Below::Agent(index));
-        self.agents_to_start.push_back(index);
+        self.order.push_agent();
+        self.to_start.agents.push_back(index);
         self.stage_without(index);
     }
 
     /// Tells the collectives which child has which ranks now.
     fn regroup(&mut self) {
-        let ranks = |below: &Below| match below {
-            Below::Member(index) => Subtree::Member(self.members[*index].rank),
-            Below::Agent(index) => Subtree::Agent(self.agents[*index].ranks.clone()),
-        };
-        let children = self.below.iter().map(ranks).collect();
+        let children = self.order.subtrees(&self.members, &self.agents);
         self.collectives.regroup(children, &mut self.outgoing);
         self.deliver();
     }

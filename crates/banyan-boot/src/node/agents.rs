@@ -31,7 +31,7 @@ impl Node {
     pub(super) fn start_agents(&mut self) {
         let begun = Instant::now();
         while self.may_start_agent() && begun.elapsed() <= STARTS_TIME {
-            let Some(index) = self.agents_to_start.pop_front() else { return };
+            let Some(index) = self.to_start.agents.pop_front() else { return };
             self.start_agent(index);
         }
     }
@@ -40,7 +40,8 @@ impl Node {
     pub(super) fn may_start_agent(&self) -> bool {
         // Those that come by themselves cost nothing to wait for.
         let together = self.assignment.way == Way::Together;
-        !self.agents_to_start.is_empty() && (together || self.starting < self.assignment.terms.concurrency as usize)
+        !self.to_start.agents.is_empty()
+            && (together || self.to_start.agents_under_way < self.assignment.terms.concurrency as usize)
     }
 
     fn start_agent(&mut self, index: usize) {
@@ -49,7 +50,7 @@ impl Node {
         {
             return self.unreachable(index, &error.to_string());
         }
-        self.starting += 1;
+        self.to_start.agents_under_way += 1;
         let agent = &mut self.agents[index];
         agent.deadline = Some(Instant::now() + self.assignment.terms.host_deadline());
         let place = (&self.poller, Token::Agent(index as u32));
@@ -136,7 +137,7 @@ impl Node {
         let Some(wire) = &mut agent.wire else { return };
         match wire.link.send_record(message::ASSIGN, 0, 0, &assignment) {
             Ok(()) => {
-                self.touch(Token::Agent(index as u32));
+                self.flow.touch(Token::Agent(index as u32));
                 self.catch_up(index);
             }
             Err(error) => self.unreachable(index, &format!("its work cannot be sent: {error}")),
@@ -154,7 +155,7 @@ impl Node {
                     debug!(host = agent.host, "an agent has answered");
                     agent.was_linked = true;
                     agent.deadline = None;
-                    self.starting -= 1;
+                    self.to_start.agents_under_way -= 1;
                     if let Some(group) = self.group_of(index as usize) {
                         self.out_of_ward(group);
                     }
@@ -338,7 +339,7 @@ impl Node {
 
     /// The time for the launch is over: agents that have not come, here and below, are given up.
     pub(super) fn time_is_up(&mut self) {
-        self.agents_to_start.clear();
+        self.to_start.agents.clear();
         let cause = "no agent answered before the time for the launch was over";
         for index in 0..self.agents.len() {
             if matches!(self.agents[index].stage, Stage::Waiting | Stage::Starting) {
@@ -469,7 +470,7 @@ impl Node {
     /// Everyone below an agent is lost.
     fn forget_agent(&mut self, index: usize) {
         if self.agents[index].stage == Stage::Starting {
-            self.starting -= 1;
+            self.to_start.agents_under_way -= 1;
         }
         // With an extension, what was there lives on in the care of the agent's keeper.
         if self.assignment.note.is_none() || self.agents[index].stage != Stage::Linked {
@@ -490,7 +491,7 @@ impl Node {
                 true => ExitState::Lost(format!("the agent of host {host} was lost")),
                 false => ExitState::NeverStarted(format!("host {host} could not be reached")),
             };
-            self.exits.push((rank, state));
+            self.unreported.exits.push((rank, state));
             let why = format!("member {rank} was lost with the agent of host {host}");
             self.collectives.member_gone(rank, why, &mut self.outgoing);
         }
@@ -501,7 +502,7 @@ impl Node {
     pub(super) fn agent_ended(&mut self, index: usize) {
         debug!(host = self.agents[index].host, "an agent has ended in good order");
         if self.agents[index].stage == Stage::Starting {
-            self.starting -= 1;
+            self.to_start.agents_under_way -= 1;
         }
         self.close_agent_link(index);
         self.agents[index].stage = Stage::Ended;
@@ -515,7 +516,7 @@ impl Node {
         }
         let token = Token::Agent(index as u32);
         self.end_tunnels(token);
-        self.full.retain(|other| *other != token);
+        self.flow.set_full(token, false);
     }
 
     /// Asks the command that starts an agent to end, if it still runs.

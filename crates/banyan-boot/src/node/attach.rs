@@ -52,16 +52,35 @@ const PARTING_PATIENCE: Duration = Duration::from_secs(1);
 
 /// A member that attached, and whose link has ended.
 #[derive(Debug)]
-pub(super) struct Parting {
+struct Parting {
     index: usize,
     /// How it ended, if its process says nothing until then.
     state: ExitState,
     until: Instant,
 }
 
-/// The listener for members that attach.
+/// Members of this host that attach.
+#[derive(Debug, Default)]
+pub(super) struct Attaching {
+    /// Where they connect, while some are awaited.
+    listeners: Option<AttachListeners>,
+    /// Members whose links have ended, and whose exit states are not known yet.
+    partings: Vec<Parting>,
+    /// Processes that wanted to attach and could not.
+    sent_away: u64,
+}
+
+impl Attaching {
+    /// When there is something to do although nobody came.
+    pub(super) fn timeout(&self) -> Option<Instant> {
+        let listeners = self.listeners.as_ref().and_then(AttachListeners::timeout);
+        listeners.into_iter().chain(self.partings.iter().map(|parting| parting.until)).min()
+    }
+}
+
+/// The listeners for members that attach.
 #[derive(Debug)]
-pub(super) struct AttachListeners {
+struct AttachListeners {
     /// By Unix socket, and by TCP unless all hosts are acted out on one machine.
     listeners: Vec<Listener>,
     session: [u8; 16],
@@ -70,8 +89,7 @@ pub(super) struct AttachListeners {
 }
 
 impl AttachListeners {
-    /// When there is something to do although nobody came.
-    pub(super) fn timeout(&self) -> Option<Instant> {
+    fn timeout(&self) -> Option<Instant> {
         self.listener_timeout().into_iter().chain(self.deadline).min()
     }
 
@@ -99,7 +117,7 @@ impl Node {
             self.poller.register(listener, Token::AttachListeners.number(), Interest::READ)?;
         }
         let deadline = self.assignment.terms.attach_deadline().map(|time| Instant::now() + time);
-        self.attach_listeners = Some(AttachListeners { listeners, session, secret, deadline });
+        self.attaching.listeners = Some(AttachListeners { listeners, session, secret, deadline });
         Ok(())
     }
 
@@ -118,13 +136,16 @@ impl Node {
 
     /// Connections have come for members that attach.
     pub(super) fn accept_attaching(&mut self) {
-        let Some(listener) = &mut self.attach_listeners else { return };
+        let Some(listener) = &mut self.attaching.listeners else { return };
         let (session, secret) = (listener.session, &listener.secret);
         let mut find = |peer: &PeerId| (peer.session == SessionId(session)).then(|| secret.clone());
         let now = Instant::now();
         let came: Vec<Link> =
             listener.listeners.iter_mut().flat_map(|listener| listener.accept_ready(now, &mut find)).collect();
-        listener.listeners.iter_mut().for_each(|listener| self.refused += listener.take_refused().strangers());
+        listener
+            .listeners
+            .iter_mut()
+            .for_each(|listener| self.unreported.refused += listener.take_refused().strangers());
         came.into_iter().for_each(|link| self.admit(link));
         if !(0..self.members.len()).any(|index| self.is_awaited(index)) {
             self.stop_attaching();
@@ -141,8 +162,8 @@ impl Node {
     /// senders wait as they do for a slow member.
     pub(super) fn keep_for_later(&mut self, index: usize, frame: Frame) {
         let token = Token::Member(index as u32);
-        if frame.kind.is_data() && !self.full.contains(&token) {
-            self.full.push(token);
+        if frame.kind.is_data() {
+            self.flow.set_full(token, true);
         }
         self.members[index].early.push(frame);
     }
@@ -172,8 +193,8 @@ impl Node {
 
     /// Counts those that were sent away; the first is reported, for a rank that two want is a mistake somewhere.
     fn count_refusal(&mut self, asked: u32) {
-        self.sent_away += 1;
-        if self.sent_away > 1 {
+        self.attaching.sent_away += 1;
+        if self.attaching.sent_away > 1 {
             return;
         }
         let cause = match asked & ANY_RANK {
@@ -192,7 +213,7 @@ impl Node {
         let peer = local.and_then(|socket| sockopt::socket_peercred(socket).ok());
         let Some(stranger) = peer.and_then(|peer| Stranger::watch(peer.pid)) else { return };
         if self.poller.register_bell(&stranger, Token::Exit(index as u32).number()).is_ok() {
-            self.processes.push((member.rank, stranger.pid.as_raw_nonzero().get().cast_unsigned()));
+            self.unreported.processes.push((member.rank, stranger.pid.as_raw_nonzero().get().cast_unsigned()));
             member.stranger = Some(stranger);
         }
     }
@@ -210,7 +231,7 @@ impl Node {
         let why = format!("member {rank} on host {}, which had attached, {state}", self.host);
         self.collectives.member_gone(rank, why, &mut self.outgoing);
         self.deliver();
-        self.partings.push(Parting { index, state, until: Instant::now() + PARTING_PATIENCE });
+        self.attaching.partings.push(Parting { index, state, until: Instant::now() + PARTING_PATIENCE });
         self.settle_partings(Instant::now());
     }
 
@@ -226,12 +247,12 @@ impl Node {
 
     /// Reports how those have ended of whom it is known by now, or will not be.
     pub(super) fn settle_partings(&mut self, now: Instant) {
-        for mut parting in std::mem::take(&mut self.partings) {
+        for mut parting in std::mem::take(&mut self.attaching.partings) {
             let member = &mut self.members[parting.index];
             let known = member.stranger.as_ref().map(Stranger::exit_state);
             match known {
                 Some(None) if now < parting.until && self.ending.is_none() => {
-                    self.partings.push(parting);
+                    self.attaching.partings.push(parting);
                     continue;
                 }
                 Some(Some(state)) => parting.state = state,
@@ -242,13 +263,8 @@ impl Node {
             }
             member.state = Some(parting.state.clone());
             self.running -= 1;
-            self.exits.push((member.rank, parting.state));
+            self.unreported.exits.push((member.rank, parting.state));
         }
-    }
-
-    /// When to look at them again.
-    pub(super) fn partings_until(&self) -> Option<Instant> {
-        self.partings.iter().map(|parting| parting.until).min()
     }
 
     /// Says goodbye to members that attached: the session ends, they go on.
@@ -268,7 +284,7 @@ impl Node {
 
     /// Reports those that did not come in time.
     pub(super) fn check_attaching(&mut self, now: Instant) {
-        let Some(listener) = &self.attach_listeners else { return };
+        let Some(listener) = &self.attaching.listeners else { return };
         if listener.deadline.is_none_or(|deadline| now < deadline) {
             if listener.listener_timeout().is_some_and(|timeout| timeout <= now) {
                 self.accept_attaching();
@@ -282,12 +298,12 @@ impl Node {
                 let state = ExitState::NeverStarted("it did not attach in time".into());
                 self.members[index].state = Some(state.clone());
                 self.members[index].early = Vec::new();
-                self.full.retain(|other| *other != Token::Member(index as u32));
+                self.flow.set_full(Token::Member(index as u32), false);
                 let rank = self.members[index].rank;
                 ranks.insert(rank);
                 let why = format!("member {rank} on host {} did not attach in time", self.host);
                 self.collectives.member_gone(rank, why, &mut self.outgoing);
-                self.exits.push((rank, state));
+                self.unreported.exits.push((rank, state));
             }
         }
         self.deliver();
@@ -297,7 +313,7 @@ impl Node {
     }
 
     fn stop_attaching(&mut self) {
-        for listener in self.attach_listeners.take().into_iter().flat_map(|listener| listener.listeners) {
+        for listener in self.attaching.listeners.take().into_iter().flat_map(|listener| listener.listeners) {
             let _ = self.poller.remove(&listener);
         }
     }

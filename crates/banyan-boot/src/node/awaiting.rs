@@ -50,7 +50,7 @@ impl Node {
                 let came: u32 = self.agents.iter().map(|agent| agent.progress.agents).sum();
                 (came as usize) < self.agent_count
             }
-            Up::Parent(_) | Up::Nobody => self.starting > 0 || !self.agents_to_start.is_empty(),
+            Up::Parent(_) | Up::Nobody => self.to_start.awaits_agents(),
         }
     }
 
@@ -73,7 +73,7 @@ impl Node {
 
     /// When those who have not come are to be named.
     pub(super) fn awaited_at(&self) -> Option<Instant> {
-        let is_any = self.starting > 0 || !self.agents_to_start.is_empty();
+        let is_any = self.to_start.awaits_agents();
         let at = self.awaiting.begun + NAMED_AFTER;
         (is_any && self.awaiting.told.is_empty() && Instant::now() < at).then_some(at)
     }
@@ -84,7 +84,7 @@ impl Node {
             self.awaiting.kept = Vec::new();
             self.awaiting.kept_bytes = 0;
         }
-        let is_any = self.starting > 0 || !self.agents_to_start.is_empty();
+        let is_any = self.to_start.awaits_agents();
         if !is_any && self.awaiting.told.is_empty() || self.awaiting.begun.elapsed() < NAMED_AFTER {
             return;
         }

@@ -70,7 +70,7 @@ impl Node {
 
     /// Sends bytes of the front-end's callers down while everyone below has room.
     pub(super) fn pass_member_data(&mut self) {
-        while self.full.is_empty() && self.awaiting.has_room() {
+        while self.flow.is_clear() && self.awaiting.has_room() {
             let Up::RootChannel(channel) = &self.up else { return };
             match channel.take_member_data() {
                 None => return,
@@ -90,12 +90,12 @@ impl Node {
 
     fn to_master(&mut self, frame: Frame) {
         self.keep_for_awaited(&frame);
-        let master = self.below.iter().position(|below| match below {
+        let has_master = |child: &&Below| match child {
             Below::Member(index) => self.members[*index].rank == 0,
             Below::Agent(index) => self.agents[*index].ranks.contains(0),
-        });
-        if let Some(master) = master {
-            self.send_below(self.below[master], frame);
+        };
+        if let Some(master) = self.order.children().iter().find(has_master) {
+            self.send_below(*master, frame);
         }
     }
 
@@ -132,7 +132,7 @@ impl Node {
     }
 
     fn release_members(&mut self) {
-        self.held = false;
+        self.to_start.held = false;
         self.to_agents(&Frame::new(message::RELEASE, 0, 0, Bytes::new()));
     }
 
@@ -145,7 +145,7 @@ impl Node {
             for index in 0..self.agents.len() {
                 if let Some(wire) = &mut self.agents[index].wire {
                     wire.link.close();
-                    self.touch(Token::Agent(index as u32));
+                    self.flow.touch(Token::Agent(index as u32));
                 }
             }
         }

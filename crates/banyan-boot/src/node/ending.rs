@@ -8,7 +8,6 @@ use bytes::Bytes;
 use rustix::process::{Pid, Signal};
 use tracing::debug;
 
-use super::attach::AttachListeners;
 use super::child::Stage;
 use super::shared::SharedMembers;
 use super::together::Together;
@@ -68,8 +67,7 @@ impl Node {
         }
         debug!(running = self.running, "ends everything below");
         self.ending = Some(Ending { since: Instant::now(), ordered: false, given_up: false });
-        self.members_to_start.clear();
-        self.agents_to_start.clear();
+        self.to_start.clear();
         self.to_agents(&Frame::new(message::END, 0, 0, Bytes::new()));
         self.let_attached_go();
         for index in 0..self.members.len() {
@@ -104,7 +102,7 @@ impl Node {
             return self.agents.iter().filter_map(|agent| agent.wire.as_ref()).all(|wire| wire.link.is_finished());
         }
         let nothing_below = self.running == 0 && agents_gone() && reaped;
-        let detached = self.detached && self.members_to_start.is_empty();
+        let detached = self.detached && self.to_start.members.is_empty();
         nothing_below && (self.ending.is_some() || detached)
             || self.ending.as_ref().is_some_and(|ending| self.is_hopeless(ending))
     }
@@ -185,7 +183,7 @@ impl Node {
 
     /// All members of this agent have ended: names the processes that they left, if that is wanted.
     pub(super) fn tell_leftovers(&mut self) {
-        let is_due = self.running == 0 && self.members_to_start.is_empty() && self.ending.is_none();
+        let is_due = self.running == 0 && self.to_start.members.is_empty() && self.ending.is_none();
         if !is_due || self.keeper.is_none() || self.assignment.terms.leftovers != Leftovers::Tell {
             return;
         }
@@ -218,7 +216,7 @@ impl Node {
             self.handle_link(token, true);
             if let Some(wire) = self.wire(token) {
                 wire.link.tick(now);
-                self.touch(token);
+                self.flow.touch(token);
             }
         }
     }
@@ -245,8 +243,8 @@ impl Node {
     /// How long the node may sleep.
     pub(super) fn patience(&self) -> Option<Duration> {
         let now = Instant::now();
-        let may_start = !self.held && !self.members_to_start.is_empty();
-        let can_pump = self.waiting.iter().any(|token| self.may_take(*token));
+        let may_start = self.to_start.may_start_member();
+        let can_pump = self.flow.blocked().iter().any(|token| self.may_take(*token));
         if may_start || self.may_start_agent() || can_pump {
             return Some(Duration::ZERO);
         }
@@ -268,12 +266,12 @@ impl Node {
             ending.since + after + Duration::from_millis(1)
         });
         let listener = self.listener.as_ref().and_then(|listener| listener.timeout());
-        let attaching = self.attach_listeners.as_ref().and_then(AttachListeners::timeout);
+        let attaching = self.attaching.timeout();
         let command = self.together.as_ref().and_then(Together::timeout);
         let reap = self.is_agent().then_some(self.reap_at);
         let shared = self.shared.as_ref().and_then(SharedMembers::timeout);
-        let (partings, question) = (self.partings_until(), self.collectives.question_timeout());
-        let own = [parent, ending, listener, attaching, command, reap, shared, partings, question, self.awaited_at()];
+        let question = self.collectives.question_timeout();
+        let own = [parent, ending, listener, attaching, command, reap, shared, question, self.awaited_at()];
         let next = own.into_iter().chain(agents).chain(members).flatten().min()?;
         Some(next.saturating_duration_since(now))
     }

@@ -129,7 +129,7 @@ impl Node {
         if let Some(launch_keeper) = &mut self.launch_keeper {
             launch_keeper.release(group);
             let has_roster = self.together.as_ref().is_some_and(Together::has_roster);
-            if launch_keeper.groups.is_empty() && self.agents_to_start.is_empty() && !has_roster {
+            if launch_keeper.groups.is_empty() && self.to_start.agents.is_empty() && !has_roster {
                 self.launch_keeper = None;
             }
         }

@@ -32,7 +32,7 @@ impl Node {
         let (Some(log), Some(wire)) = (&self.log, &mut self.agents[index].wire) else { return };
         if wire.link.capabilities().contains(AGENT_LOG) {
             wire.link.send(Frame::new(message::LOG, 0, 0, log.filter.clone().into_bytes()));
-            self.touch(Token::Agent(index as u32));
+            self.flow.touch(Token::Agent(index as u32));
         }
     }
 }

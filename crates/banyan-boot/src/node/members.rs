@@ -13,6 +13,7 @@ use tracing::debug;
 
 use super::member::{Common, Member, Streams};
 use super::shared::{Next, SHARED_FRAMES};
+use super::start_queue::StartFailure;
 use super::token::Token;
 use super::{Node, STARTS_AT_ONCE, STARTS_TIME};
 use crate::assignment::{Image, Terms};
@@ -26,7 +27,7 @@ use crate::staging::place::{self, CACHE_VARIABLE};
 impl Node {
     /// Starts the next few members.
     pub(super) fn start_members(&mut self) {
-        if self.held {
+        if self.to_start.held {
             return;
         }
         let begun = Instant::now();
@@ -34,17 +35,17 @@ impl Node {
             if begun.elapsed() > STARTS_TIME {
                 break;
             }
-            let Some(index) = self.members_to_start.pop_front() else { break };
+            let Some(index) = self.to_start.members.pop_front() else { break };
             if self.attaches(index) {
                 // Somebody else starts it: as far as this node is concerned, that is done.
-                self.own.started += 1;
+                self.progress.started += 1;
                 continue;
             }
             if let Err(error) = self.start_member(index) {
                 self.not_started(index, &error);
             }
         }
-        if self.members_to_start.is_empty() {
+        if self.to_start.members.is_empty() {
             self.report_not_started();
         }
     }
@@ -54,7 +55,7 @@ impl Node {
         let image = &self.assignment.images[member.image as usize];
         let extends = self.extension.is_some();
         let joins = !image.plain || extends;
-        let command = match &mut self.commands[member.image as usize] {
+        let command = match &mut self.to_start.commands[member.image as usize] {
             Some(command) => command,
             empty => empty.insert(prepare(image, &self.assignment.terms, &self.host, extends)?),
         };
@@ -69,7 +70,7 @@ impl Node {
             pid = member.process.as_ref().map(|process| process.pid.as_raw_pid()),
             "started a member"
         );
-        self.own.started += 1;
+        self.progress.started += 1;
         self.running += 1;
         self.note_process(index);
         self.extend_to(index, socket);
@@ -82,7 +83,7 @@ impl Node {
     fn note_process(&mut self, index: usize) {
         let Member { rank, process, .. } = &self.members[index];
         let process = process.as_ref().map(|process| process.pid.as_raw_nonzero().get().cast_unsigned());
-        self.processes.extend(process.map(|process| (*rank, process)));
+        self.unreported.processes.extend(process.map(|process| (*rank, process)));
     }
 
     /// Tells a member who it is.
@@ -92,7 +93,7 @@ impl Node {
         let frame = Frame::new(message::WELCOME, self.members[index].rank, self.assignment.size, payload);
         if let Some(wire) = &mut self.members[index].wire {
             wire.link.send(frame);
-            self.touch(Token::Member(index as u32));
+            self.flow.touch(Token::Member(index as u32));
         }
     }
 
@@ -120,10 +121,10 @@ impl Node {
         let mut failed = vec![index];
         // It may have been started, and what it needs besides not be there.
         self.signal_member(index, Signal::KILL);
-        if self.commands[image as usize].is_none() {
-            let others = self.members_to_start.iter().filter(|other| self.members[**other].image == image);
+        if self.to_start.commands[image as usize].is_none() {
+            let others = self.to_start.members.iter().filter(|other| self.members[**other].image == image);
             failed.extend(others);
-            self.members_to_start.retain(|other| self.members[*other].image != image);
+            self.to_start.members.retain(|other| self.members[*other].image != image);
         }
         let (cause, remedy) = (error.cause(), error.remedy());
         let mut ranks = RankSet::new();
@@ -131,17 +132,14 @@ impl Node {
             let member = &mut self.members[index];
             ranks.insert(member.rank);
             member.state = Some(ExitState::NeverStarted(cause.clone()));
-            self.own.failed += 1;
+            self.progress.failed += 1;
         }
-        match self.not_started.iter_mut().find(|other| other.cause == cause) {
-            Some(other) => ranks.iter().for_each(|rank| other.ranks.insert(rank)),
-            None => self.not_started.push(NotStarted { cause, remedy, ranks }),
-        }
+        self.to_start.fail(ranks, cause, remedy);
     }
 
     /// Tells which members could not be started, those with the same cause together: first why, then that they have ended.
     fn report_not_started(&mut self) {
-        for NotStarted { cause, remedy, ranks } in std::mem::take(&mut self.not_started) {
+        for StartFailure { cause, remedy, ranks } in self.to_start.take_failures() {
             self.problem(Problem {
                 host: self.host.to_string(),
                 kind: ProblemKind::NotStarted,
@@ -149,7 +147,7 @@ impl Node {
                 remedy: remedy.to_owned(),
                 members: ranks.to_string(),
             });
-            self.exits.extend(ranks.iter().map(|rank| (rank, ExitState::NeverStarted(cause.clone()))));
+            self.unreported.exits.extend(ranks.iter().map(|rank| (rank, ExitState::NeverStarted(cause.clone()))));
         }
     }
 
@@ -158,7 +156,7 @@ impl Node {
         let member = &mut self.members[index];
         if !std::mem::replace(&mut member.joined, true) {
             debug!(rank = member.rank, "a member has joined");
-            self.own.joined += 1;
+            self.progress.joined += 1;
             self.offer_memory(index);
         }
     }
@@ -191,7 +189,7 @@ impl Node {
         let why = format!("member {rank} on host {} {state}", self.host);
         self.collectives.member_gone(rank, why, &mut self.outgoing);
         self.deliver();
-        self.exits.push((rank, state));
+        self.unreported.exits.push((rank, state));
         self.running -= 1;
         self.tell_leftovers();
         self.tell_extension_of_end(rank);
@@ -235,7 +233,7 @@ impl Node {
         if let Some(mut wire) = self.members[index].wire.take() {
             wire.unwatch(&self.poller);
             let token = Token::Member(index as u32);
-            self.full.retain(|other| *other != token);
+            self.flow.set_full(token, false);
         }
     }
 
@@ -275,13 +273,6 @@ impl Node {
             let _ = signal_group(process, signal);
         }
     }
-}
-
-/// Members that could not be started for the same reason.
-pub(super) struct NotStarted {
-    cause: String,
-    remedy: &'static str,
-    ranks: RankSet,
 }
 
 /// The environment variable that tells members what their host is called in the session.

@@ -15,26 +15,29 @@ pub(crate) mod child;
 mod down;
 mod ending;
 mod extension;
+mod flow;
 pub(crate) mod greeting;
 mod launch_keeper;
 mod log;
 pub(crate) mod member;
 mod members;
+mod order;
 mod pause;
 #[cfg(test)]
 mod recordings;
 pub(crate) mod root_channel;
 mod shared;
 mod staging;
+mod start_queue;
 mod streams;
 pub(crate) mod together;
 pub(crate) mod token;
 mod tunnels;
+mod unreported;
 mod up;
 mod wake;
 pub(crate) mod wire;
 
-use std::collections::VecDeque;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -42,7 +45,7 @@ use std::time::{Duration, Instant};
 
 use banyan_link::{
     Event as LinkEvent, Frame, Heartbeat, Interest, Kind, Link, LinkError, LinkOptions, Listener, Poller, Ready,
-    Refused, SecretBytes, SessionId, frame_cost,
+    SecretBytes, SessionId, frame_cost,
 };
 use rustix::fs::{Mode, OFlags};
 use tracing::span::EnteredSpan;
@@ -50,29 +53,30 @@ use tracing::{Span, info, info_span};
 
 use crate::agent_log::{AGENT_LOG, AgentLog};
 use crate::assignment::Assignment;
-use crate::collective::{Collectives, Subtree, To};
+use crate::collective::{Collectives, To};
 use crate::extension::AgentExtension;
 use crate::launcher::packed::Packing;
 use crate::launcher::program::AgentProgram;
 use crate::message::{self, CHUNK};
-use crate::process::{ExitState, KeeperSocket, Prepared, Spawner};
+use crate::process::{KeeperSocket, Spawner};
 use crate::shape;
-use crate::staging::assembly::Assembly;
-use crate::staging::place::Placed;
 use crate::tunnel::Tunnels;
-use attach::{AttachListeners, Parting};
+use attach::Attaching;
 use awaiting::Awaiting;
 use child::ChildAgent;
 use ending::Ending;
 use extension::Extension;
+use flow::Flow;
 use launch_keeper::LaunchKeeper;
 use member::{InputPipe, Member};
-use members::NotStarted;
+use order::{Below, ChildOrder};
 use root_channel::{Progress, RootChannel};
 use shared::{Next, SHARED_FRAMES, SharedMembers};
 use staging::Staging;
+use start_queue::StartQueue;
 use together::Together;
 use token::Token;
+use unreported::Unreported;
 use wire::Wire;
 
 /// Members started before the node looks at its descriptors again: long enough to start fast, short enough to answer.
@@ -111,13 +115,6 @@ impl Room {
     }
 }
 
-/// A child, as collectives number them: by lowest rank.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Below {
-    Member(usize),
-    Agent(usize),
-}
-
 /// See the module.
 pub(crate) struct Node {
     up: Up,
@@ -152,10 +149,7 @@ pub(crate) struct Node {
 
     agents: Vec<ChildAgent>,
     members: Vec<Member>,
-    commands: Vec<Option<Prepared>>,
-    below: Vec<Below>,
-    member_positions: Vec<usize>,
-    agent_positions: Vec<usize>,
+    order: ChildOrder,
     /// Agents of the whole subtree, this one among them.
     agent_count: usize,
     /// Members of the whole subtree.
@@ -169,46 +163,17 @@ pub(crate) struct Node {
     /// What this node shares with its members, if the system lets it.
     shared: Option<SharedMembers>,
 
-    members_to_start: VecDeque<usize>,
-    agents_to_start: VecDeque<usize>,
-    starting: usize,
+    to_start: StartQueue,
     awaiting: Awaiting,
-    held: bool,
-
-    own: Progress,
-    told: Progress,
-    exits: Vec<(u32, ExitState)>,
-    /// Members whose processes were not told above yet.
-    processes: Vec<(u32, u32)>,
-    /// Members that could not be started, by cause.
-    not_started: Vec<NotStarted>,
+    /// The progress of the launch at this node itself.
+    progress: Progress,
+    unreported: Unreported,
     running: usize,
 
-    /// Links with something to write.
-    touched: Vec<Token>,
-    /// Links with frames that could not be taken yet.
-    waiting: Vec<Token>,
-    /// Pipes that are not read since there is no room above.
-    paused: Vec<Token>,
-    /// Children that take no more for now.
-    full: Vec<Token>,
+    flow: Flow,
     ending: Option<Ending>,
-    /// What is being staged.
-    staging: Option<Staging>,
-    /// Where the parcels of the last source went.
-    placed: Placed,
-    /// The large file that is put together on this host.
-    assembly: Assembly,
-    /// Where members attach, while some are awaited.
-    attach_listeners: Option<AttachListeners>,
-    /// Members that attached, and whose links have ended.
-    partings: Vec<Parting>,
-    /// Processes that wanted to attach and could not.
-    sent_away: u64,
-    /// Those that were refused at listeners, here and below, and were not told above yet; …
-    refused: Refused,
-    /// … and how many were.
-    refusals_told: u64,
+    staging: Staging,
+    attaching: Attaching,
     detached: bool,
     has_time_limits: bool,
     /// When to look for orphans next.
@@ -246,9 +211,10 @@ impl Node {
         let subtrees = shape::subtrees(usize::from(!is_root)..assignment.agents.len(), below).into_iter();
         let agents: Vec<ChildAgent> = subtrees.map(|subtree| ChildAgent::new(subtree, &assignment)).collect();
         let members: Vec<Member> = if is_root { Vec::new() } else { members_of(&assignment) };
-        let (below, ranks) = order_below(&members, &agents);
+        let order = ChildOrder::new(&members, &agents);
+        let ranks = order.subtrees(&members, &agents);
         let collectives = if is_root { Collectives::root(ranks) } else { Collectives::inner(ranks, assignment.size) };
-        let commands = if is_root { Vec::new() } else { (0..assignment.images.len()).map(|_| None).collect() };
+        let to_start = StartQueue::new(members.len(), agents.len(), assignment.images.len(), setting.held);
         let (member_options, agent_options) = link_options(&assignment);
         let mut node = Node {
             up,
@@ -270,36 +236,19 @@ impl Node {
             log: setting.log,
             in_session: Span::none().entered(),
             tunnels_above: Tunnels::default(),
-            members_to_start: (0..members.len()).collect(),
-            agents_to_start: (0..agents.len()).collect(),
-            starting: 0,
+            to_start,
             awaiting: Awaiting::new(),
-            held: setting.held,
-            own: Progress { agents: u32::from(!is_root), ..Progress::default() },
-            told: Progress::default(),
-            exits: Vec::new(),
-            processes: Vec::new(),
-            not_started: Vec::new(),
+            progress: Progress { agents: u32::from(!is_root), ..Progress::default() },
+            unreported: Unreported::default(),
             running: 0,
-            touched: Vec::new(),
-            waiting: Vec::new(),
-            paused: Vec::new(),
-            full: Vec::new(),
+            flow: Flow::default(),
             ending: None,
-            staging: None,
-            placed: Placed::default(),
-            assembly: Assembly::default(),
-            attach_listeners: None,
-            partings: Vec::new(),
-            sent_away: 0,
-            refused: Refused::default(),
-            refusals_told: 0,
+            staging: Staging::default(),
+            attaching: Attaching::default(),
             detached: false,
             reap_at: Instant::now(),
             read_buffer: Vec::new(),
             hosts: setting.hosts,
-            member_positions: positions(&below, |below| matches!(below, Below::Member(_))),
-            agent_positions: positions(&below, |below| matches!(below, Below::Agent(_))),
             ranks_below: members.len() + agents.iter().map(|agent| agent.ranks.len() as usize).sum::<usize>(),
             agent_count: assignment.agents.len(),
             levels,
@@ -307,8 +256,7 @@ impl Node {
             shared: SharedMembers::new(members.len()),
             agents,
             members,
-            commands,
-            below,
+            order,
             collectives,
             outgoing: Vec::new(),
             assignment,
@@ -443,7 +391,7 @@ impl Node {
             wire.link.fill(Instant::now());
         }
         self.note_room(token);
-        self.touch(token);
+        self.flow.touch(token);
         self.pump(token);
     }
 
@@ -486,9 +434,7 @@ impl Node {
 
     /// Remembers that there is data that could not be taken yet.
     fn wait_for_room(&mut self, token: Token) {
-        if !self.waiting.contains(&token) {
-            self.waiting.push(token);
-        }
+        self.flow.block(token);
     }
 
     /// Hands a frame on, and gives its credit back.
@@ -504,18 +450,18 @@ impl Node {
             && let Some(wire) = self.wire(token)
         {
             wire.link.release(cost);
-            self.touch(token);
+            self.flow.touch(token);
         }
     }
 
     /// What data of this link may be taken: that for which everyone it could go to has room.
     fn room(&self, token: Token) -> Room {
-        let disk = || self.staging.as_ref().is_none_or(Staging::has_room);
+        let disk = || self.staging.has_room();
         // Members that are about to start have nowhere to take it yet.
-        let members = || self.held || self.members_to_start.is_empty();
+        let members = || self.to_start.held || self.to_start.members.is_empty();
         match (token, &self.up) {
             (Token::Parent, _) => {
-                Room { up: false, everywhere: self.full.is_empty() && disk() && members() && self.awaiting.has_room() }
+                Room { up: false, everywhere: self.flow.is_clear() && disk() && members() && self.awaiting.has_room() }
             }
             (_, up) => {
                 let up = match up {
@@ -525,7 +471,7 @@ impl Node {
                     Up::RootChannel(channel) => channel.has_room(),
                     Up::Nobody => true,
                 };
-                Room { up, everywhere: up && self.full.is_empty() }
+                Room { up, everywhere: up && self.flow.is_clear() }
             }
         }
     }
@@ -555,14 +501,7 @@ impl Node {
             Token::Agent(_) | Token::Member(_) => self.wire(token).is_some_and(|wire| wire.link.room() == 0),
             _ => return,
         };
-        let known = self.full.iter().position(|other| *other == token);
-        match known {
-            None if full => self.full.push(token),
-            Some(at) if !full => {
-                self.full.swap_remove(at);
-            }
-            _ => {}
-        }
+        self.flow.set_full(token, full);
     }
 
     /// Asks to be told when the link can be written again, if it still has something.
@@ -588,18 +527,16 @@ impl Node {
         }
     }
 
-    fn touch(&mut self, token: Token) {
-        if self.touched.last() != Some(&token) {
-            self.touched.push(token);
-        }
-    }
-
     /// Writes what waits in the links that were given something.
     fn flush(&mut self) {
         let now = Instant::now();
-        while !self.touched.is_empty() {
+        loop {
+            let touched = self.flow.take_touched();
+            if touched.is_empty() {
+                break;
+            }
             // In their order: the first has the master below it, and what that does next is what all others wait for.
-            for token in std::mem::take(&mut self.touched) {
+            for token in touched {
                 if let Some(wire) = self.wire(token) {
                     wire.link.flush(now);
                     self.watch(token);
@@ -619,34 +556,6 @@ fn members_of(assignment: &Assignment) -> Vec<Member> {
     own.iter()
         .flat_map(|group| (group.first..group.first + group.count).map(|rank| Member::new(rank, group.image)))
         .collect()
-}
-
-/// The children in the order of their lowest ranks, and their ranks.
-fn order_below(members: &[Member], agents: &[ChildAgent]) -> (Vec<Below>, Vec<Subtree>) {
-    let members = members
-        .iter()
-        .enumerate()
-        .map(|(index, member)| (member.rank, Below::Member(index), Subtree::Member(member.rank)));
-    let agents = agents.iter().enumerate().map(|(index, agent)| {
-        (agent.ranks.first().unwrap_or(u32::MAX), Below::Agent(index), Subtree::Agent(agent.ranks.clone()))
-    });
-    let mut all: Vec<(u32, Below, Subtree)> = members.chain(agents).collect();
-    all.sort_by_key(|(lowest, ..)| *lowest);
-    all.into_iter().map(|(_, below, ranks)| (below, ranks)).unzip()
-}
-
-/// Where the children of one sort stand among all, by their own index.
-fn positions(below: &[Below], of_sort: impl Fn(&Below) -> bool) -> Vec<usize> {
-    let mut found: Vec<(usize, usize)> = below
-        .iter()
-        .enumerate()
-        .filter(|(_, below)| of_sort(below))
-        .map(|(position, below)| match below {
-            Below::Member(index) | Below::Agent(index) => (*index, position),
-        })
-        .collect();
-    found.sort_unstable();
-    found.into_iter().map(|(_, position)| position).collect()
 }
 
 /// How links to members and to agents are set up.

@@ -133,7 +133,7 @@ impl Node {
         {
             wire.link.hand_over([signals, place, bell, Arc::clone(board)]);
             wire.link.send(Frame::new(message::SHARED, index as u32, 0, Bytes::new()));
-            self.touch(Token::Member(index as u32));
+            self.flow.touch(Token::Member(index as u32));
         }
     }
 
@@ -229,7 +229,7 @@ impl Node {
     fn awaited_members(&self) -> u32 {
         let Some(shared) = &self.shared else { return 1 };
         let is_awaited = |(index, member): &(usize, &super::member::Member)| {
-            let position = self.member_positions[*index];
+            let position = self.order.position(Below::Member(*index));
             member.rank != 0 && shared.hub.is_open(*index as u32) && self.collectives.awaits(position)
         };
         self.members.iter().enumerate().filter(is_awaited).count() as u32
@@ -238,7 +238,7 @@ impl Node {
     /// Writes a frame for all members but one to the board; whether those that share memory have it now. The master gets
     /// it by its link, before the bell wakes all others: what it does next is what they will wait for.
     pub(super) fn publish(&mut self, but: Option<usize>, frame: &Frame) -> bool {
-        let but = match but.map(|child| self.below[child]) {
+        let but = match but.map(|child| self.order.at(child)) {
             Some(Below::Member(index)) => Some(index as u32),
             _ => self.has_master().then_some(0),
         };

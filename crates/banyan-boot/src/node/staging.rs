@@ -11,6 +11,8 @@ use super::token::Token;
 use super::{Below, Node, Up};
 use crate::message;
 use crate::problem::{Problem, ProblemKind};
+use crate::staging::assembly::Assembly;
+use crate::staging::place::Placed;
 use crate::staging::writer::{Progress, Writer};
 use crate::staging::{Offer, Tally};
 
@@ -19,9 +21,28 @@ const ANSWER: u32 = 0;
 /// `sequence` of [`message::STAGED`]: who has got it.
 const END: u32 = 1;
 
-/// The transfer that is under way. There is one at a time; a new one takes the place of one that did not end.
-#[derive(Debug)]
+/// Staging at a node.
+#[derive(Debug, Default)]
 pub(super) struct Staging {
+    /// There is one transfer at a time. A new one takes the place of one that did not end.
+    transfer: Option<Transfer>,
+    /// Where the parcels of the last source went.
+    placed: Placed,
+    /// The large file that is put together on this host.
+    assembly: Assembly,
+}
+
+impl Staging {
+    /// Whether this host's disk takes another piece.
+    pub(super) fn has_room(&self) -> bool {
+        let writer = self.transfer.as_ref().and_then(|transfer| transfer.writer.as_ref());
+        writer.is_none_or(Writer::has_room)
+    }
+}
+
+/// A transfer that is under way.
+#[derive(Debug)]
+struct Transfer {
     number: u32,
     /// Stores it on this host; the root has none.
     writer: Option<Writer>,
@@ -50,12 +71,7 @@ impl Part {
     }
 }
 
-impl Staging {
-    /// Whether this host's disk takes another piece.
-    pub(super) fn has_room(&self) -> bool {
-        self.writer.as_ref().is_none_or(Writer::has_room)
-    }
-
+impl Transfer {
     /// Everyone's answers, or everyone's ends, together; `None` while some are missing.
     fn sum(&self, of: impl Fn(&Part) -> Option<Tally>) -> Option<Tally> {
         let parts = self.children.iter().chain([&self.own]);
@@ -67,7 +83,7 @@ impl Node {
     /// Asks everyone below, and this host, who lacks what is offered.
     pub(super) fn stage_begin(&mut self, offer: &Offer) {
         self.stage_forget();
-        let mut staging = Staging {
+        let mut transfer = Transfer {
             number: offer.number,
             writer: None,
             own: Part::default(),
@@ -75,9 +91,9 @@ impl Node {
             answered: false,
         };
         if matches!(self.up, Up::RootChannel(_)) {
-            staging.own.settle(Tally::default());
+            transfer.own.settle(Tally::default());
         }
-        self.staging = Some(staging);
+        self.staging.transfer = Some(transfer);
         for index in 0..self.agents.len() {
             let agent = &mut self.agents[index];
             let sent = match &mut agent.wire {
@@ -87,7 +103,7 @@ impl Node {
                 _ => Err("there is no agent".to_owned()),
             };
             match sent {
-                Ok(()) => self.touch(Token::Agent(index as u32)),
+                Ok(()) => self.flow.touch(Token::Agent(index as u32)),
                 Err(why) => self.stage_lost(index, &why),
             }
         }
@@ -108,16 +124,16 @@ impl Node {
 
     fn start_writer(&mut self, offer: &Offer) {
         let (cache, host) = (self.assignment.terms.cache.clone(), self.host.to_string());
-        let (placed, assembly) = (self.placed.clone(), self.assembly.clone());
+        let (placed, assembly) = (self.staging.placed.clone(), self.staging.assembly.clone());
         let started = Writer::start(offer.clone(), cache, host, placed, assembly).and_then(|writer| {
             self.poller.register(writer.bell(), Token::Staging.number(), Interest::READ)?;
             Ok(writer)
         });
-        let Some(staging) = &mut self.staging else { return };
+        let Some(transfer) = &mut self.staging.transfer else { return };
         match started {
-            Ok(writer) => staging.writer = Some(writer),
+            Ok(writer) => transfer.writer = Some(writer),
             Err(error) => {
-                staging.own.settle(Tally { failed: 1, ..Tally::default() });
+                transfer.own.settle(Tally { failed: 1, ..Tally::default() });
                 let cause = format!("nothing can be stored: {error}");
                 self.staging_problem(self.host.to_string(), ProblemKind::Staging, cause);
             }
@@ -126,25 +142,25 @@ impl Node {
 
     /// The writer of this host has come further, or has room again.
     pub(super) fn stage_bell(&mut self) {
-        let Some(staging) = &mut self.staging else { return };
-        let Some(writer) = &staging.writer else { return };
+        let Some(transfer) = &mut self.staging.transfer else { return };
+        let Some(writer) = &transfer.writer else { return };
         let none = Tally::default();
         let mut failed = None;
         match writer.progress() {
             Progress::Looking => return,
-            Progress::Needs => staging.own.answer = Some(Tally { needs: 1, ..none }),
-            Progress::Had => staging.own.settle(Tally { had: 1, ..none }),
-            Progress::Lacks => staging.own.settle(Tally { needs: 1, ..none }),
-            Progress::GaveUp => staging.own.settle(Tally { failed: 1, ..none }),
-            Progress::Stored => staging.own.settle(Tally { stored: 1, ..none }),
+            Progress::Needs => transfer.own.answer = Some(Tally { needs: 1, ..none }),
+            Progress::Had => transfer.own.settle(Tally { had: 1, ..none }),
+            Progress::Lacks => transfer.own.settle(Tally { needs: 1, ..none }),
+            Progress::GaveUp => transfer.own.settle(Tally { failed: 1, ..none }),
+            Progress::Stored => transfer.own.settle(Tally { stored: 1, ..none }),
             Progress::Failed(kind, why) => {
-                staging.own.settle(Tally { failed: 1, ..none });
+                transfer.own.settle(Tally { failed: 1, ..none });
                 failed = Some((kind, why));
             }
         }
-        if staging.own.end.is_some() {
+        if transfer.own.end.is_some() {
             let _ = self.poller.remove(writer.bell());
-            staging.writer = None;
+            transfer.writer = None;
         }
         if let Some((kind, why)) = failed {
             self.staging_problem(self.host.to_string(), kind, why);
@@ -154,13 +170,15 @@ impl Node {
 
     /// A piece from the parent, for this host and everyone below that lacks it.
     pub(super) fn stage_piece(&mut self, frame: &Frame) {
-        let Some(staging) = self.staging.as_ref().filter(|staging| staging.number == frame.stream) else { return };
-        if staging.own.wants_pieces()
-            && let Some(writer) = &staging.writer
+        let Some(transfer) = self.staging.transfer.as_ref().filter(|transfer| transfer.number == frame.stream) else {
+            return;
+        };
+        if transfer.own.wants_pieces()
+            && let Some(writer) = &transfer.writer
         {
             writer.push(frame.payload.clone(), frame.flags & message::MORE == 0);
         }
-        let wanted = (0..).zip(&staging.children).filter(|(_, part)| part.wants_pieces());
+        let wanted = (0..).zip(&transfer.children).filter(|(_, part)| part.wants_pieces());
         for index in wanted.map(|(index, _)| index).collect::<Vec<_>>() {
             self.send_below(Below::Agent(index), frame.clone());
         }
@@ -170,8 +188,8 @@ impl Node {
     pub(super) fn stage_down(&mut self) {
         let Up::RootChannel(channel) = &self.up else { return };
         let channel = std::sync::Arc::clone(channel);
-        let Some(number) = self.staging.as_ref().map(|staging| staging.number) else { return };
-        while self.full.is_empty()
+        let Some(number) = self.staging.transfer.as_ref().map(|transfer| transfer.number) else { return };
+        while self.flow.is_clear()
             && let Some((piece, last)) = channel.take_piece()
         {
             let mut frame = Frame::new(message::STAGE, number, 0, piece);
@@ -185,8 +203,10 @@ impl Node {
         let Some(tally) = Tally::decode(&frame.payload) else {
             return self.broken(Token::Agent(index as u32), "a staging report of the wrong length");
         };
-        let Some(staging) = self.staging.as_mut().filter(|staging| staging.number == frame.stream) else { return };
-        let part = &mut staging.children[index];
+        let Some(transfer) = self.staging.transfer.as_mut().filter(|transfer| transfer.number == frame.stream) else {
+            return;
+        };
+        let part = &mut transfer.children[index];
         match frame.sequence {
             ANSWER if part.answer.is_none() && tally.needs > 0 => part.answer = Some(tally),
             ANSWER if part.answer.is_some() => {}
@@ -197,8 +217,8 @@ impl Node {
 
     /// Another child agent is to come: what is under way does not reach it.
     pub(super) fn stage_without(&mut self, index: usize) {
-        if let Some(staging) = &mut self.staging {
-            staging.children.push(Part::default());
+        if let Some(transfer) = &mut self.staging.transfer {
+            transfer.children.push(Part::default());
             self.stage_lost(index, "there is no agent");
         }
     }
@@ -207,8 +227,8 @@ impl Node {
     pub(super) fn stage_lost(&mut self, index: usize, why: &str) {
         let agent = &self.agents[index];
         let places: Vec<usize> = agent.places().collect();
-        let Some(staging) = &mut self.staging else { return };
-        let part = &mut staging.children[index];
+        let Some(transfer) = &mut self.staging.transfer else { return };
+        let part = &mut transfer.children[index];
         if part.end.is_some() {
             return;
         }
@@ -230,36 +250,36 @@ impl Node {
 
     /// The front-end gave up.
     pub(super) fn stage_cancel(&mut self, number: u32) {
-        if self.staging.as_ref().is_some_and(|staging| staging.number == number) {
+        if self.staging.transfer.as_ref().is_some_and(|transfer| transfer.number == number) {
             self.stage_forget();
         }
         self.to_agents(&Frame::new(message::STAGE_CANCEL, number, 0, Bytes::new()));
     }
 
     fn stage_forget(&mut self) {
-        if let Some(writer) = self.staging.take().and_then(|staging| staging.writer) {
+        if let Some(writer) = self.staging.transfer.take().and_then(|transfer| transfer.writer) {
             let _ = self.poller.remove(writer.bell());
         }
     }
 
     /// Reports what is complete.
     fn stage_progress(&mut self) {
-        let Some(staging) = &mut self.staging else { return };
-        if !staging.answered {
-            let Some(answer) = staging.sum(|part| part.answer) else { return };
-            staging.answered = true;
+        let Some(transfer) = &mut self.staging.transfer else { return };
+        if !transfer.answered {
+            let Some(answer) = transfer.sum(|part| part.answer) else { return };
+            transfer.answered = true;
             if answer.needs > 0 {
                 self.tell_staged(ANSWER, answer);
             }
         }
-        if let Some(end) = self.staging.as_ref().and_then(|staging| staging.sum(|part| part.end)) {
+        if let Some(end) = self.staging.transfer.as_ref().and_then(|transfer| transfer.sum(|part| part.end)) {
             self.tell_staged(END, end);
             self.stage_forget();
         }
     }
 
     fn tell_staged(&mut self, what: u32, tally: Tally) {
-        let number = self.staging.as_ref().map_or(0, |staging| staging.number);
+        let number = self.staging.transfer.as_ref().map_or(0, |transfer| transfer.number);
         match &self.up {
             Up::Parent(_) | Up::Nobody => self.pass_up(Frame::new(message::STAGED, number, what, tally.encode())),
             Up::RootChannel(channel) => channel.lay(|root_state| {

@@ -5,7 +5,7 @@ use std::os::fd::AsFd;
 use banyan_link::{Frame, Interest};
 use bytes::Bytes;
 
-use super::member::Pipe;
+use super::member::{Member, Pipe};
 use super::token::Token;
 use super::{Node, Up};
 use crate::message;
@@ -34,12 +34,7 @@ impl Node {
     }
 
     fn pipe(&mut self, token: Token) -> Option<(&mut Pipe, &mut Vec<u8>)> {
-        let pipe = match token {
-            Token::Output(index) => self.members[index as usize].output.as_mut(),
-            Token::Errors(index) => self.members[index as usize].errors.as_mut(),
-            _ => None,
-        };
-        Some((pipe?, &mut self.read_buffer))
+        Some((slot(&mut self.members, token)?.as_mut()?, &mut self.read_buffer))
     }
 
     fn send_lines(&mut self, token: Token, lines: Bytes) {
@@ -62,40 +57,28 @@ impl Node {
 
     /// Stops watching a pipe until there is room above.
     fn pause(&mut self, token: Token) {
-        let poller = &self.poller;
-        let pipe = match token {
-            Token::Output(index) => self.members[index as usize].output.as_mut(),
-            Token::Errors(index) => self.members[index as usize].errors.as_mut(),
-            _ => None,
-        };
-        if let Some(pipe) = pipe
+        if let Some(Some(pipe)) = slot(&mut self.members, token)
             && !pipe.paused
         {
             pipe.paused = true;
-            let _ = poller.remove(pipe.stream.as_fd());
-            self.paused.push(token);
+            let _ = self.poller.remove(pipe.stream.as_fd());
+            self.flow.pause(token);
         }
     }
 
     /// Goes on with what had to wait: frames that could not be taken, pipes that were not read.
     pub(super) fn resume(&mut self) {
         self.pass_member_data();
-        for token in std::mem::take(&mut self.waiting) {
+        for token in self.flow.take_blocked() {
             self.pump(token);
         }
-        if self.paused.is_empty() || !self.may_write_up() {
+        if !self.flow.has_paused() || !self.may_write_up() {
             return;
         }
-        for token in std::mem::take(&mut self.paused) {
-            let poller = &self.poller;
-            let pipe = match token {
-                Token::Output(index) => self.members[index as usize].output.as_mut(),
-                Token::Errors(index) => self.members[index as usize].errors.as_mut(),
-                _ => None,
-            };
-            if let Some(pipe) = pipe {
+        for token in self.flow.take_paused() {
+            if let Some(Some(pipe)) = slot(&mut self.members, token) {
                 pipe.paused = false;
-                let _ = poller.register(pipe.stream.as_fd(), token.number(), Interest::READ);
+                let _ = self.poller.register(pipe.stream.as_fd(), token.number(), Interest::READ);
             }
         }
     }
@@ -103,12 +86,7 @@ impl Node {
     /// Closes a pipe after reading what is left in it. Whoever else still holds its other end is not waited for. What is
     /// read goes up at once: it is no more than a pipe holds.
     fn close_pipe(&mut self, token: Token) {
-        let pipe = match token {
-            Token::Output(index) => self.members[index as usize].output.take(),
-            Token::Errors(index) => self.members[index as usize].errors.take(),
-            _ => None,
-        };
-        let Some(pipe) = pipe else { return };
+        let Some(pipe) = slot(&mut self.members, token).and_then(Option::take) else { return };
         if !pipe.paused {
             let _ = self.poller.remove(pipe.stream.as_fd());
         }
@@ -149,6 +127,15 @@ impl Node {
             let _ = self.poller.remove(input.descriptor.as_fd());
         }
         let token = Token::Input(index as u32);
-        self.full.retain(|other| *other != token);
+        self.flow.set_full(token, false);
+    }
+}
+
+/// Where the pipe of a token is kept.
+fn slot(members: &mut [Member], token: Token) -> Option<&mut Option<Pipe>> {
+    match token {
+        Token::Output(index) => Some(&mut members[index as usize].output),
+        Token::Errors(index) => Some(&mut members[index as usize].errors),
+        _ => None,
     }
 }

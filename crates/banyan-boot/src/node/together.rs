@@ -297,7 +297,7 @@ impl Node {
             self.together.as_ref().map(|together| together.secret.derive("agent", peer.index))
         };
         let links = listener.accept_ready(Instant::now(), find);
-        self.refused += listener.take_refused().strangers();
+        self.unreported.refused += listener.take_refused().strangers();
         self.listener = Some(listener);
         links.into_iter().for_each(|link| self.arrived(link));
     }

@@ -92,7 +92,7 @@ impl Node {
     fn send_tunnelled(&mut self, link: Token, frames: Vec<Frame>) {
         if let Some(wire) = self.wire(link).filter(|_| !frames.is_empty()) {
             frames.into_iter().for_each(|frame| wire.link.send(frame));
-            self.touch(link);
+            self.flow.touch(link);
         }
     }
 

@@ -9,6 +9,7 @@ use tracing::warn;
 
 use super::root_channel::Progress;
 use super::token::Token;
+use super::unreported::Extent;
 use super::{Below, Node, Up};
 use crate::collective::{To, belongs_to_collectives};
 use crate::event::Lines;
@@ -49,7 +50,7 @@ impl Node {
                 self.tunnel_from_agent(index, &frame);
             }
             message::REFUSED => match self.agents[index].wire.as_mut().map(|wire| wire.link.decode(&frame)) {
-                Some(Ok(refused)) => self.refused += refused,
+                Some(Ok(refused)) => self.unreported.refused += refused,
                 _ => self.broken(Token::Agent(index as u32), "counts that cannot be read"),
             },
             message::PROBLEM => {
@@ -84,7 +85,7 @@ impl Node {
     }
 
     fn collective(&mut self, from: Below, frame: Frame) {
-        let child = self.position(from);
+        let child = self.order.position(from);
         let mut outgoing = std::mem::take(&mut self.outgoing);
         if let Err(broken) = self.collectives.from_child(child, frame, Instant::now(), &mut outgoing) {
             let token = match from {
@@ -100,20 +101,12 @@ impl Node {
     /// Answers for agents that have not said in time who of their members has not entered a collective.
     pub(super) fn answer_questions(&mut self, now: Instant) {
         if self.collectives.question_timeout().is_some_and(|at| at <= now) {
-            let host_of = |child: usize| match self.below[child] {
+            let host_of = |child: usize| match self.order.at(child) {
                 Below::Agent(index) => self.agents[index].host.clone(),
                 Below::Member(_) => self.host.to_string(),
             };
             self.collectives.questions_due(now, &host_of, &mut self.outgoing);
             self.deliver();
-        }
-    }
-
-    /// Where a child stands among all of them.
-    fn position(&self, of: Below) -> usize {
-        match of {
-            Below::Member(index) => self.member_positions[index],
-            Below::Agent(index) => self.agent_positions[index],
         }
     }
 
@@ -123,7 +116,7 @@ impl Node {
         for (to, frame) in outgoing.drain(..) {
             match to {
                 To::Parent => self.pass_up(frame),
-                To::Child(child) => self.send_below(self.below[child], frame),
+                To::Child(child) => self.send_below(self.order.at(child), frame),
                 To::AllChildren => self.send_all_below(None, &frame),
                 To::AllChildrenBut(child) => self.send_all_below(Some(child), &frame),
             }
@@ -133,9 +126,10 @@ impl Node {
 
     fn send_all_below(&mut self, but: Option<usize>, frame: &Frame) {
         let published = self.publish(but, frame);
-        for child in 0..self.below.len() {
-            if Some(child) != but && !(published && self.has_published(self.below[child])) {
-                self.send_below(self.below[child], frame.clone());
+        for position in 0..self.order.children().len() {
+            let child = self.order.at(position);
+            if Some(position) != but && !(published && self.has_published(child)) {
+                self.send_below(child, frame.clone());
             }
         }
     }
@@ -159,7 +153,7 @@ impl Node {
         if let Some(wire) = self.wire(token) {
             wire.link.send(frame);
             self.note_room(token);
-            self.touch(token);
+            self.flow.touch(token);
         }
     }
 
@@ -168,7 +162,7 @@ impl Node {
         match &mut self.up {
             Up::Parent(wire) => {
                 wire.link.send(frame);
-                self.touch(Token::Parent);
+                self.flow.touch(Token::Parent);
             }
             Up::Nobody => {}
             Up::RootChannel(channel) => {
@@ -209,7 +203,7 @@ impl Node {
         match exits(&frame.payload) {
             Some(exits) => {
                 let ranks = &self.agents[index].ranks;
-                self.exits.extend(exits.into_iter().filter(|(rank, _)| ranks.contains(*rank)));
+                self.unreported.exits.extend(exits.into_iter().filter(|(rank, _)| ranks.contains(*rank)));
             }
             None => self.broken(Token::Agent(index as u32), "exit states that cannot be read"),
         }
@@ -220,7 +214,7 @@ impl Node {
         let pairs = frame.payload.as_chunks::<PROCESS_BYTES>().0.iter().map(|[a, b, c, d, e, f, g, h]| {
             (u32::from_le_bytes([*a, *b, *c, *d]), u32::from_le_bytes([*e, *f, *g, *h]))
         });
-        self.processes.extend(pairs.filter(|(rank, _)| ranks.contains(*rank)));
+        self.unreported.processes.extend(pairs.filter(|(rank, _)| ranks.contains(*rank)));
     }
 
     /// Tells the parent, or the front-end's callers, what changed since the last time.
@@ -229,64 +223,41 @@ impl Node {
         self.report_processes();
         self.report_exits();
         self.report_awaited();
-        let now = self.agents.iter().fold(self.own, |sum, agent| sum.plus(agent.progress));
-        if now == self.told {
-            return;
-        }
-        // Each report costs every node above: what is not yet complete can wait for more of it.
-        if !matches!(self.up, Up::RootChannel(_)) && !self.is_milestone(now) {
-            return;
-        }
+        self.report_progress();
+    }
+
+    fn report_progress(&mut self) {
+        let is_root = matches!(self.up, Up::RootChannel(_));
+        let now = self.agents.iter().fold(self.progress, |sum, agent| sum.plus(agent.progress));
+        let extent =
+            Extent { agents: self.agent_count as u32, members: self.ranks_below as u32, held: self.assignment.held };
+        let Some(now) = self.unreported.progress_due(now, extent, is_root) else { return };
         match &mut self.up {
             Up::RootChannel(channel) => channel.lay(|root_state| root_state.progress = now),
             Up::Nobody => {}
-            Up::Parent(wire) => {
-                wire.link.send(Frame::new(message::PROGRESS, 0, 0, now.encode()));
-                self.touch(Token::Parent);
-            }
+            Up::Parent(_) => self.pass_up(Frame::new(message::PROGRESS, 0, 0, now.encode())),
         }
-        self.told = now;
     }
 
-    /// Whether this node has something to say that someone may wait for.
-    fn is_milestone(&self, now: Progress) -> bool {
-        let members = self.ranks_below as u32;
-        let agents = self.agent_count as u32;
-        let all_answered = now.agents == agents && self.told.agents != agents;
-        let all_started = now.started + now.failed == members && self.told.started != now.started;
-        let all_joined = now.joined == members;
-        // Where members wait for a release, or there are none, that all agents have answered is all there is to say. Where they
-        // do not, those who wait for the agents below this one hear of them.
-        let says_all = self.assignment.held || members == 0 || agents > 1;
-        now.failed != self.told.failed || all_joined || all_started && now.agents == agents || all_answered && says_all
-    }
-
-    /// Tells of those that were refused at listeners: before members' ends, so that who knows these knows of all until then, and
-    /// whenever they have doubled, so that who knocks often does not make nodes talk often.
     fn report_refused(&mut self) {
-        let new = self.refused.total();
-        let can_wait = !matches!(self.up, Up::RootChannel(_)) && self.exits.is_empty() && new < self.refusals_told;
-        if new == 0 || can_wait {
-            return;
-        }
-        let refused = std::mem::take(&mut self.refused);
-        self.refusals_told = self.refusals_told.saturating_add(new);
+        let is_root = matches!(self.up, Up::RootChannel(_));
+        let Some(refused) = self.unreported.refused_due(is_root) else { return };
         match &mut self.up {
             Up::RootChannel(channel) => channel.lay(|root_state| root_state.refused += refused),
             Up::Nobody => {}
             Up::Parent(wire) => {
                 // If so little cannot be sent the link is lost, and the node ends anyway.
                 let _ = wire.link.send_record(message::REFUSED, 0, 0, &refused);
-                self.touch(Token::Parent);
+                self.flow.touch(Token::Parent);
             }
         }
     }
 
     fn report_exits(&mut self) {
-        if self.exits.is_empty() {
+        if self.unreported.exits.is_empty() {
             return;
         }
-        let exits = std::mem::take(&mut self.exits);
+        let exits = std::mem::take(&mut self.unreported.exits);
         if let Up::RootChannel(channel) = &self.up {
             let channel = Arc::clone(channel);
             for (rank, state) in exits {
@@ -304,10 +275,10 @@ impl Node {
 
     /// Tells which process each member is, when all have been started.
     fn report_processes(&mut self) {
-        if self.processes.is_empty() || !(self.members_to_start.is_empty() || self.held) {
+        if self.unreported.processes.is_empty() || !(self.to_start.members.is_empty() || self.to_start.held) {
             return;
         }
-        let processes = std::mem::take(&mut self.processes);
+        let processes = std::mem::take(&mut self.unreported.processes);
         if let Up::RootChannel(channel) = &self.up {
             return channel.lay(|root_state| root_state.processes.extend(processes));
         }
@@ -325,7 +296,7 @@ impl Node {
             Up::Parent(wire) => {
                 // A problem is short; if even this cannot be sent the link is lost and the node ends anyway.
                 let _ = wire.link.send_record(message::PROBLEM, 0, 0, &problem);
-                self.touch(Token::Parent);
+                self.flow.touch(Token::Parent);
             }
             Up::Nobody => {}
             Up::RootChannel(channel) if problem.kind.is_of_staging() => {
