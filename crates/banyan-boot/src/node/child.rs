@@ -23,6 +23,7 @@ use crate::launcher::program::AgentProgram;
 use crate::launcher::slurm;
 use crate::launcher::{Channel, Starter};
 use crate::layout::ranks_of;
+use crate::problem::{Problem, ProblemKind};
 use crate::process::{Child, ChildDescriptors, Command, Executable, ExitState, Limits, SpawnError, Spawner};
 use crate::tunnel::Tunnels;
 
@@ -51,6 +52,8 @@ pub(crate) struct ChildAgent {
     pub(crate) stage: Stage,
     /// It has had a link.
     pub(crate) was_linked: bool,
+    /// It has said why it ends.
+    pub(crate) has_said_why: bool,
     pub(crate) wire: Option<Wire>,
     pub(crate) starter: Option<StarterProcess>,
     /// When its link must be open.
@@ -109,6 +112,7 @@ impl ChildAgent {
             parted: Vec::new(),
             stage: Stage::Waiting,
             was_linked: false,
+            has_said_why: false,
             wire: None,
             starter: None,
             deadline: None,
@@ -120,6 +124,12 @@ impl ChildAgent {
     /// The places of the agents in its subtree.
     pub(crate) fn places(&self) -> impl Iterator<Item = usize> {
         self.subtree.clone().filter(|place| !self.parted.iter().any(|part| part.contains(place)))
+    }
+
+    /// Whether a problem says why this agent ends, and nobody else.
+    pub(crate) fn is_said_to_end(&self, problem: &Problem) -> bool {
+        let is_own = problem.host == self.host && problem.members == self.ranks.to_string();
+        is_own && problem.kind == ProblemKind::AgentLost
     }
 
     /// Whether its subtree is large enough to have come this far.

@@ -29,7 +29,7 @@ use tracing::{debug, info, warn};
 use alarm::Alarm;
 use closed_children::{ClosedChildren, Fate};
 pub(crate) use credentials::{Credentials, silent_links};
-use dialling::{Dialling, Tunnel};
+use dialling::{Attempts, Tunnel};
 use memory::Below;
 pub(crate) use note::{Above, Invited, Note, NoteError, secret_of};
 use tree_link::{TreeLink, rank_of};
@@ -115,8 +115,7 @@ pub(crate) struct Driver {
     prepared: Instant,
     /// Since when there is no parent, nor a front-end that only does not answer.
     adrift_since: Option<Instant>,
-    /// How often in succession nobody listened where the front-end should.
-    front_end_refused: u32,
+    front_end: Attempts,
 }
 
 impl Driver {
@@ -158,7 +157,7 @@ impl Driver {
             listens_until: None,
             prepared: begin,
             adrift_since: None,
-            front_end_refused: 0,
+            front_end: Attempts::default(),
         })
     }
 
@@ -359,7 +358,12 @@ impl Driver {
 
     /// Whether nobody listens any more where the front-end was: it has ended.
     pub(crate) fn is_front_end_gone(&self) -> bool {
-        self.front_end_refused >= REFUSED
+        self.front_end.say_it_has_ended()
+    }
+
+    /// Whether the front-end could not be reached when it was last dialled.
+    pub(crate) fn misses_front_end(&self) -> bool {
+        self.front_end.are_vain()
     }
 
     fn time(&self, now: Instant) -> Time {
@@ -721,16 +725,13 @@ impl Driver {
     /// Closes a link when everything has gone that was sent on it; one that was not there in time at once.
     fn close(&mut self, id: LinkId) {
         let Some(link) = self.links.get_mut(&id) else { return };
-        let Some(Dialling { to, tried, .. }) = link.dialling.take() else {
+        let Some(dialling) = link.dialling.take() else {
             link.protocol_mut().close();
             return self.touch(id);
         };
-        *self.unanswered.entry(to).or_default() += tried;
-        if to == NodeId::ROOT && self.adrift_since.is_some() && link.is_connected() {
-            // It is there, and computes.
-            self.adrift_since = Some(Instant::now());
-        }
-        self.let_go(id);
+        let is_there = link.is_connected();
+        self.unanswered_by(&dialling, is_there);
+        self.remove(id);
     }
 
     /// Closes a link at once.
@@ -768,7 +769,7 @@ impl Driver {
         match (is_settled, self.adrift_since) {
             (true, _) => {
                 self.adrift_since = None;
-                self.front_end_refused = 0;
+                self.front_end = Attempts::default();
             }
             (false, None) => {
                 debug!(node = self.node.id().0, "looks for a node above");
@@ -887,6 +888,3 @@ impl Driver {
         open.any(|link| link.protocol().queued() > 0 || link.link().wants_write())
     }
 }
-
-/// After so many vain attempts to reach the front-end, with nobody else to turn to, it has ended.
-const REFUSED: u32 = 3;

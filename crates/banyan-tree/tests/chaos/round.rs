@@ -67,7 +67,7 @@ fn rounds(phase: Phase) {
 
 /// Runs a plan; panics where a promise is not kept.
 pub(crate) fn run(plan: &Plan) {
-    let _ = writeln!(std::io::stderr(), "{plan}");
+    let _ = writeln!(std::io::stderr(), "{plan}\nagain: {}", plan.again());
     match plan.phase {
         Phase::Launch => launch(plan),
         Phase::Waves => waves(plan),
