@@ -853,7 +853,7 @@ fn run_root(
             Node::root(Arc::clone(&channel), assignment, setting)?.run()
         });
         if let Err(error) = ran {
-            let cause = format!("the front-end cannot go on: {error}");
+            let cause = format!("the front-end cannot go on: {}", banyan_hosts::cause(&error));
             let (host, kind) = (LOCALHOST.to_owned(), ProblemKind::FrontEnd);
             let remedy = "check the limits here (ulimit -n)".to_owned();
             let problem = Problem { host, kind, cause, remedy, members: String::new() };

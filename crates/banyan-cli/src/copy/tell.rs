@@ -258,6 +258,11 @@ impl Tell {
         self.lost = true;
     }
 
+    /// A host has not sent everything when the copy ended.
+    pub(super) fn unfinished(&mut self, host: &str) {
+        self.failed.entry(host.to_owned()).or_default();
+    }
+
     pub(super) fn has_failed(&self, host: &str) -> bool {
         self.failed.contains_key(host)
     }
@@ -301,6 +306,7 @@ impl Tell {
                 "delivered_bytes": self.moved.delivered,
                 "had_bytes": self.moved.had,
                 "timed_out": self.timed_out,
+                "interrupted": self.interrupted.is_some(),
                 "seconds": seconds,
                 "exit_status": status,
             });

@@ -150,7 +150,7 @@ impl Run {
         let leftovers = if self.detach { Leftovers::Spare } else { Leftovers::Tell };
         let options = SessionOptions { independent: true, leftovers, ..self.hosts.patient_options(hosts.len())? };
         let shared = SharedSession::default();
-        interrupt::watch(shared.clone()).map_err(|error| Failure::new(format!("signals: {error}")))?;
+        interrupt::watch(shared.clone()).map_err(|error| Failure::system("signals cannot be handled", &error))?;
         let mut show = Show::new(self.form(), Config::get()?.defaults.color);
         let session = match Session::launch(&[distribution], &options) {
             Ok(session) => session,
@@ -169,8 +169,7 @@ impl Run {
             Who::All | Who::Master => input::forward(shared.clone()).map_err(|error| {
                 // Its members end with it.
                 shared.replace(None);
-                let what = "the limit of processes (ulimit -u) leaves no thread for standard input; raise it, or run fewer members";
-                Failure::system(what, &error)
+                Failure::system("standard input cannot be forwarded", &error)
             })?,
         }
         self.follow(&shared, deadline, &mut summary, &mut show)?;

@@ -57,11 +57,11 @@ impl Root {
         let bell = Bell::new()?;
         self.driver.watch_bell(&bell)?;
         std::thread::scope(|scope| {
-            let launched = scope.spawn(|| {
+            let launched = std::thread::Builder::new().name("launch".into()).spawn_scoped(scope, || {
                 let session = launch.attempt(options);
                 bell.ring();
                 session
-            });
+            })?;
             while !launched.is_finished() {
                 self.driver.turn(Some(Instant::now() + Duration::from_millis(100)))?;
             }
