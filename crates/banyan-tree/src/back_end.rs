@@ -101,7 +101,7 @@ impl BackEnd {
             Err(error) => return Err(error.into()),
         };
         let slabs = Slabs::new();
-        let options = LinkOptions { slabs: slabs.clone(), ..silent_links(INVITATION_TIME) };
+        let options = silent_links(INVITATION_TIME).slabs(slabs.clone());
         let mut link = Link::inherited(socket, &options);
         let note = invitation(&mut link, limit)?;
         link.set_silence(note.members_silence());

@@ -69,7 +69,7 @@ fn launch(place: &Path) -> Result<Session, banyan_boot::LaunchError> {
     let nobody = ProcessDistribution::new("true", [""; 0]);
     let nobody = (0..AGENTS).fold(nobody, |all, host| all.on(format!("n{host}"), 0));
     let cache = Some(place.join("{host}"));
-    Session::launch(&[nobody], &SessionOptions { launcher: Launcher::Local, cache, ..SessionOptions::default() })
+    Session::launch(&[nobody], &SessionOptions::default().launcher(Launcher::Local).cache(cache))
 }
 
 /// Writes the same bytes to so many processes, piece by piece, until all have read them, and written them if they are told

@@ -105,7 +105,7 @@ impl Banyan {
         let begin = Instant::now();
         let members = ProcessDistribution::new(std::env::current_exe()?, [ROLE]);
         let topology = Some(Spec::Widths(shape.widths().to_vec()).into());
-        let network = Network::launch(&members, &NetworkOptions { topology, ..NetworkOptions::default() })?;
+        let network = Network::launch(&members, &NetworkOptions::default().topology(topology))?;
         let took = begin.elapsed();
         let everyone = network.everyone();
         let banyan = Banyan {

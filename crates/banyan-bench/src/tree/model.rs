@@ -9,6 +9,7 @@ use serde::Serialize;
 
 /// What a node pays, in microseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Costs {
     /// From a message's having been sent to its receiver's having it: the way and the waking.
     pub hop_us: f64,
@@ -22,6 +23,7 @@ pub struct Costs {
 
 /// What a tree would do.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Prediction {
     /// The most children of a node.
     pub fan_out: u32,

@@ -26,8 +26,7 @@ pub(crate) fn run(launcher: &str) -> ExitCode {
         "ssh" => Launcher::Ssh(SshOptions::default()),
         template => Launcher::Command { template: template.into() },
     };
-    let launched =
-        Session::launch(&[shell("true").on("host1", 1).on("host2", 1)], &SessionOptions { launcher, ..options() });
+    let launched = Session::launch(&[shell("true").on("host1", 1).on("host2", 1)], &options().launcher(launcher));
     panic!("what starts agents here hangs: {launched:?}");
 }
 
@@ -41,7 +40,8 @@ pub(crate) fn run_hurried() -> ExitCode {
     let (host_deadline, deadline) = (Duration::from_secs(1000), Some(Duration::from_secs(10)));
     // It is there already: what is in time is in time on a slow machine, too.
     let installed_agent = Some(this_program().display().to_string());
-    let options = SessionOptions { launcher, host_deadline, deadline, installed_agent, fanout: 1, ..options() };
+    let options = options().launcher(launcher).host_deadline(host_deadline).deadline(deadline).fanout(1);
+    options.installed_agent = installed_agent;
     println!("{}", launch_error(&[shell("true").on("host1", 1).on("host2", 2)], &options));
     ExitCode::SUCCESS
 }

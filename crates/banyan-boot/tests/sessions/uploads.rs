@@ -17,7 +17,7 @@ const SSH: &str = "#!/bin/sh\nwhile [ \"$1\" != -- ]; do shift; done\nexec sh -c
 
 /// Runs a script on a host, and says what it wrote, or why it could not be run.
 pub(crate) fn run(script: &str) -> ExitCode {
-    let options = SessionOptions { launcher: Launcher::Ssh(SshOptions::default()), ..options() };
+    let options = options().launcher(Launcher::Ssh(SshOptions::default()));
     match Session::launch(&[shell(script).on("host1", 1)], &options) {
         Ok(session) => println!("{}", listen(&session).text(0).trim()),
         Err(error) => println!("{error}"),

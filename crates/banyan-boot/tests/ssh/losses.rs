@@ -38,7 +38,7 @@ pub(crate) fn a_killed_agent_on_a_host_is_reported_and_leaves_nothing() {
 /// A front-end that waits to be ended.
 pub(crate) fn front_end() -> ExitCode {
     let heartbeat = Duration::from_millis(500);
-    let options = SessionOptions { fanout: 2, heartbeat, silence: 4 * heartbeat, ..on(&name()) };
+    let options = on(&name()).fanout(2).heartbeat(heartbeat).silence(4 * heartbeat);
     let session = Session::launch(&[each(members(&["wait"]), &GOOD, 2)], &options).unwrap();
     wait_for_line(&session, "all are here");
     println!("ready");

@@ -111,10 +111,11 @@ impl Stage {
     pub(super) fn set() -> Result<(Stage, Grown), Failure> {
         let begin = Instant::now();
         let members = ProcessDistribution::new(std::env::current_exe()?, [ROLE]);
-        let session = SessionOptions { agent_log: log::of_agents(), ..SessionOptions::default() };
-        let topology = Some(SHAPE.parse().map_err(Failure::new)?);
-        let network = Network::launch(&members, &NetworkOptions { topology, session, ..NetworkOptions::default() })
-            .map_err(|error| Failure::new(error).within("the tree did not grow"))?;
+        let topology: Shape = SHAPE.parse().map_err(Failure::new)?;
+        let mut options = NetworkOptions::default().topology(topology);
+        options.session.agent_log = log::of_agents();
+        let network =
+            Network::launch(&members, &options).map_err(|error| Failure::new(error).within("the tree did not grow"))?;
         let took = begin.elapsed();
         let everyone = network.everyone();
         let orders = network.open(&everyone, "concat(process), concat(agent)").map_err(Failure::new)?;
