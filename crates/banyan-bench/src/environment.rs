@@ -10,7 +10,6 @@ const COMMIT: Option<&str> = option_env!("BANYAN_COMMIT");
 
 /// The machine and the build.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[non_exhaustive]
 pub struct Environment {
     /// Name of the host.
     pub host: String,

@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use banyan_link::{Address, Deadline, Event, Frame, Link, LinkOptions, Opening, PeerId, SessionId};
+use banyan_link::{Address, Deadline, Event, Frame, Link, Opening, PeerId, SessionId};
 
 use crate::member::{JoinError, Member, WELCOME_DEADLINE, patience};
 use crate::message;

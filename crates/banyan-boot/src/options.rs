@@ -109,11 +109,11 @@ banyan_ndr::setters!(SessionOptions {
     notice: Option<fn(&str)>,
 } some {
     layout: Vec<AgentLayout>,
-    agent: PathBuf,
-    installed_agent: String,
-    agent_directory: String,
-    cache: PathBuf,
-    extension: SecretBytes,
+    agent: impl Into<PathBuf>,
+    installed_agent: impl Into<String>,
+    agent_directory: impl Into<String>,
+    cache: impl Into<PathBuf>,
+    extension: impl Into<SecretBytes>,
     agent_log: AgentLog,
 });
 

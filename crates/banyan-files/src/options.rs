@@ -20,7 +20,7 @@ banyan_ndr::setters!(WriterOptions {
     block_bytes: usize,
     durability: Durability,
 } some {
-    time_field: String,
+    time_field: impl Into<String>,
 });
 
 impl Default for WriterOptions {

@@ -3,7 +3,22 @@
 /// Gives options a consuming method for each field, of the field's name: `Options::default().depth(3).name("a")`.
 ///
 /// The types are those of the arguments; what converts into the field's type will do. Behind `some` are optional fields
-/// whose methods take the value alone, or what converts into it. A field that is not listed is an error.
+/// whose methods take the value itself. A field that is not listed is an error.
+///
+/// ```
+/// #[derive(Debug, Default, PartialEq)]
+/// pub struct Options {
+///     depth: usize,
+///     width: Option<u8>,
+///     name: Option<String>,
+/// }
+///
+/// banyan_ndr::setters!(Options { depth: usize, width: impl Into<Option<u8>> } some { name: impl Into<String> });
+///
+/// let options = Options::default().depth(3).width(2).name("a");
+/// assert_eq!(options, Options { depth: 3, width: Some(2), name: Some("a".into()) });
+/// assert_eq!(options.width(None).width, None);
+/// ```
 #[doc(hidden)]
 #[macro_export]
 macro_rules! setters {
@@ -22,7 +37,7 @@ macro_rules! setters {
             $($(
                 #[doc = concat!("The same with this value of the field `", stringify!($optional), "`.")]
                 #[must_use]
-                pub fn $optional(mut self, $optional: impl Into<$value>) -> $options {
+                pub fn $optional(mut self, $optional: $value) -> $options {
                     self.$optional = Some($optional.into());
                     self
                 }
@@ -31,23 +46,4 @@ macro_rules! setters {
 
         const _: fn(&$options) = |$options { $($field: _,)+ $($($optional: _,)+)? }| ();
     };
-}
-
-#[cfg(test)]
-mod tests {
-    #[derive(Debug, Default, PartialEq)]
-    struct Options {
-        depth: usize,
-        width: Option<u8>,
-        name: Option<String>,
-    }
-
-    crate::setters!(Options { depth: usize, width: impl Into<Option<u8>> } some { name: String });
-
-    #[test]
-    fn options_are_written_down_by_methods_of_the_names_of_their_fields() {
-        let options = Options::default().depth(3).width(2).name("a");
-        assert_eq!(options, Options { depth: 3, width: Some(2), name: Some("a".into()) });
-        assert_eq!(options.width(None).width, None);
-    }
 }

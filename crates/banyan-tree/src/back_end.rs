@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use banyan_boot::{JoinError, Member, Ticket, TicketError, extension_socket};
-use banyan_link::{Deadline, Event, Link, LinkOptions, Slabs};
+use banyan_link::{Deadline, Event, Link, Slabs};
 use banyan_ndr::{DynRecord, Format, Record};
 
 use crate::combiner::Combiners;

@@ -13,7 +13,6 @@ use crate::stream_options::{Direction, StreamOptions};
 
 /// A message between a node and its parent.
 #[derive(Debug, Clone)]
-#[non_exhaustive]
 pub enum Message {
     /// Upwards, first on a link: take me as your child.
     Attach(Attach),
@@ -207,7 +206,6 @@ pub struct Attach {
 
 /// Where a node is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct NodeInfo {
     /// The node.
     pub node: NodeId,
@@ -291,7 +289,6 @@ pub struct Ancestor {
 
 /// What comes down a stream.
 #[derive(Debug, Clone)]
-#[non_exhaustive]
 pub enum Packet {
     /// On the control stream: there is a new stream.
     Open(Arc<Opening>),

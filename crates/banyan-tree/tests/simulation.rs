@@ -14,13 +14,7 @@ fn holds(plan: &Plan) -> Outcome {
 }
 
 fn deaths(count: usize) -> FaultPlan {
-    FaultPlan::default()
-        .count(count)
-        .within(Duration::from_millis(40))
-        .hits_members(false)
-        .only_deaths(true)
-        .slows(false)
-        .stalls(false)
+    FaultPlan::NONE.count(count).within(Duration::from_millis(40))
 }
 
 #[test]
@@ -90,7 +84,7 @@ fn streams_of_every_synchronisation_hold_while_everything_goes_wrong() {
     let (mut dropped, mut late) = (0, 0);
     for seed in 0..200 {
         let mut chance = Chance::new(seed);
-        let faults = FaultPlan::default()
+        let faults = FaultPlan::NONE
             .count(chance.below(10))
             .within(Duration::from_millis(60))
             .hits_members(chance.one_in(2))
@@ -122,7 +116,7 @@ fn streams_of_every_synchronisation_hold_while_everything_goes_wrong() {
 fn members_join_streams_close_nodes_start_again_and_filters_fail_while_everything_goes_wrong() {
     for seed in 0..200 {
         let mut chance = Chance::new(seed ^ 0x5eed);
-        let faults = FaultPlan::default()
+        let faults = FaultPlan::NONE
             .count(chance.below(10))
             .within(Duration::from_millis(60))
             .hits_members(chance.one_in(3))
@@ -151,13 +145,11 @@ fn members_join_streams_close_nodes_start_again_and_filters_fail_while_everythin
 fn a_member_that_comes_back_beside_its_successor_is_sent_away_and_no_wave_is_lost() {
     for seed in 0..60 {
         let mut chance = Chance::new(seed);
-        let faults = FaultPlan::default()
+        let faults = FaultPlan::NONE
             .count(2 + chance.below(4))
             .within(Duration::from_millis(60))
             .hits_members(chance.one_in(2))
-            .only_deaths(false)
-            .slows(false)
-            .stalls(false);
+            .only_deaths(false);
         let shape = [&[2, 3][..], &[3, 2, 2], &[5, 2]][chance.below(3)].to_vec();
         // Long enough that those who were given up come back while there are waves.
         holds(
@@ -183,34 +175,32 @@ fn records_without_waves_are_all_accounted_for_when_others_take_the_places_of_me
     let mut dropped = 0;
     for seed in 0..60 {
         let mut chance = Chance::new(seed);
-        let faults = FaultPlan::default()
+        let faults = FaultPlan::NONE
             .count(2 + chance.below(6))
             .within(Duration::from_millis(60))
             .hits_members(chance.one_in(2))
-            .only_deaths(false)
-            .slows(false)
-            .stalls(false);
+            .only_deaths(false);
         let shape = [&[2, 3][..], &[3, 2, 2], &[5, 2]][chance.below(3)].to_vec();
-        let outcome = holds(&Plan {
-            shape,
-            seed,
-            // Long enough that those who were given up come back while there are records.
-            waves: 500,
-            packets: 30,
-            streams: 3,
-            synchronisations: ["all", "none", "none lossy"].iter().map(|kind| kind.parse().unwrap()).collect(),
-            sifts: seed % 2 == 0,
-            has_failing_filter: chance.one_in(4),
-            reopens: chance.one_in(4),
-            restarts: chance.one_in(2),
-            successors: true,
-            joining: chance.below(3),
-            faults,
-            window_waves: 16,
-            window_bytes: 500 + chance.below(4000),
-            front_end_pause: Duration::from_millis(700),
-            ..Plan::default()
-        });
+        let outcome = holds(
+            &Plan::default()
+                .shape(shape)
+                .seed(seed)
+                // Long enough that those who were given up come back while there are records.
+                .waves(500)
+                .packets(30)
+                .streams(3)
+                .synchronisations(["all", "none", "none lossy"].iter().map(|kind| kind.parse().unwrap()).collect())
+                .sifts(seed % 2 == 0)
+                .has_failing_filter(chance.one_in(4))
+                .reopens(chance.one_in(4))
+                .restarts(chance.one_in(2))
+                .successors(true)
+                .joining(chance.below(3))
+                .faults(faults)
+                .window_waves(16)
+                .window_bytes(500 + chance.below(4000))
+                .front_end_pause(Duration::from_millis(700)),
+        );
         dropped += outcome.dropped;
     }
     assert!(dropped > 0, "nothing was lost");
@@ -221,13 +211,12 @@ fn members_that_hold_waves_up_are_given_up_and_no_wave_is_lost() {
     let mut lost = [0; 2];
     for seed in 0..60 {
         let mut chance = Chance::new(seed);
-        let faults = FaultPlan::default()
+        let faults = FaultPlan::NONE
             .count(2 + chance.below(6))
             .within(Duration::from_millis(60))
             .hits_members(true)
             .only_deaths(false)
-            .slows(true)
-            .stalls(false);
+            .slows(true);
         let shape = [&[2, 3][..], &[3, 2, 2], &[5, 2]][chance.below(3)].to_vec();
         let successors = chance.one_in(2);
         let limits = [None, Some(Duration::from_millis(200 + chance.below(2_000) as u64))];
@@ -249,12 +238,11 @@ fn members_that_hold_waves_up_are_given_up_and_no_wave_is_lost() {
 fn inner_nodes_that_come_back_bring_nobody_back_to_life_who_died_below_them() {
     for seed in 0..300 {
         let mut chance = Chance::new(seed);
-        let faults = FaultPlan::default()
+        let faults = FaultPlan::NONE
             .count(1 + chance.below(3))
             .within(Duration::from_millis(60))
             .hits_members(true)
             .only_deaths(false)
-            .slows(false)
             .stalls(true);
         let shape = [&[2, 2, 2][..], &[3, 2, 2, 2], &[2, 3, 4]][chance.below(3)].to_vec();
         // Long enough that there are waves to come when they are back.
@@ -278,26 +266,25 @@ fn members_that_were_late_and_keep_pace_are_in_every_wave_again() {
     let mut late = 0;
     for seed in 0..40 {
         let mut chance = Chance::new(seed);
-        let faults = FaultPlan::default()
+        let faults = FaultPlan::NONE
             .count(1 + chance.below(3))
             .within(Duration::from_secs(2))
             .hits_members(true)
             .only_deaths(false)
-            .slows(false)
             .stalls(chance.one_in(4));
         let shape = [&[4, 4][..], &[2, 2, 2], &[6, 1]][chance.below(3)].to_vec();
-        late += holds(&Plan {
-            shape,
-            seed,
-            // So long that there are waves to come when everyone is back.
-            waves: 1_800,
-            synchronisations: vec![format!("timeout {}ms", 100 + chance.below(300)).parse().unwrap()],
-            faults,
-            // More waves than come in the time of a test: nobody hears by an acknowledgement how far the others are.
-            window_waves: 10_000,
-            pace: Some(Duration::from_millis(20)),
-            ..Plan::default()
-        })
+        late += holds(
+            &Plan::default()
+                .shape(shape)
+                .seed(seed)
+                // So long that there are waves to come when everyone is back.
+                .waves(1_800)
+                .synchronisations(vec![format!("timeout {}ms", 100 + chance.below(300)).parse().unwrap()])
+                .faults(faults)
+                // More waves than come in the time of a test: nobody hears by an acknowledgement how far the others are.
+                .window_waves(10_000)
+                .pace(Duration::from_millis(20)),
+        )
         .late;
     }
     assert!(late > 0, "nobody was late");
@@ -308,7 +295,7 @@ fn records_of_which_filters_make_none_or_several_come_once_and_are_all_accounted
     let (mut filtered, mut moves) = (0, 0);
     for seed in 0..200 {
         let mut chance = Chance::new(seed);
-        let faults = FaultPlan::default()
+        let faults = FaultPlan::NONE
             .count(chance.below(8))
             .within(Duration::from_millis(60))
             .hits_members(chance.one_in(3))
@@ -361,15 +348,8 @@ fn without_faults_every_record_is_delivered_or_filtered() {
 fn what_failed_once_holds() {
     let timeouts = |timeout: &str| vec!["all".parse().unwrap(), timeout.parse().unwrap()];
     let within = Duration::from_millis(60);
-    let faults = |count, hits_members| {
-        FaultPlan::default()
-            .count(count)
-            .within(within)
-            .hits_members(hits_members)
-            .only_deaths(false)
-            .slows(false)
-            .stalls(false)
-    };
+    let faults =
+        |count, hits_members| FaultPlan::NONE.count(count).within(within).hits_members(hits_members).only_deaths(false);
     let plan = Plan::default().waves(60).packets(30).streams(2).window_waves(16);
     // A stream that was opened while some of its members were adrift did not keep its packets for them.
     holds(
@@ -430,7 +410,7 @@ fn thousand(seeds: std::ops::Range<u64>) {
     for seed in seeds {
         let mut chance = Chance::new(seed);
         let shapes: [&[usize]; 6] = [&[4, 48], &[10, 18], &[3, 8, 7], &[5, 5, 7], &[3, 3, 4, 5], &[2, 3, 3, 3, 3]];
-        let faults = FaultPlan::default()
+        let faults = FaultPlan::NONE
             .count(chance.below(12))
             .within(Duration::from_millis(60))
             .hits_members(chance.one_in(2))
@@ -477,7 +457,7 @@ fn on_links(plan: Plan) -> Plan {
 fn packets_of_any_length_pass_links_that_are_full_and_members_that_answer_are_answered() {
     for seed in 0..100 {
         let mut chance = Chance::new(seed ^ 0xa5);
-        let faults = FaultPlan::default()
+        let faults = FaultPlan::NONE
             .count(chance.below(6))
             .within(Duration::from_millis(60))
             .hits_members(chance.one_in(2))
@@ -510,21 +490,20 @@ fn packets_of_any_length_pass_links_that_are_full_and_members_that_answer_are_an
 fn varied(plan: Plan, chance: &mut Chance) -> Plan {
     let kinds = kinds(plan.seed);
     let unanswered = chance.one_in(3).then(|| Duration::from_millis(500 + chance.below(5_000) as u64));
+    let only_deaths = plan.faults.only_deaths;
     let synchronisations = (0..plan.streams).map(|_| kinds[chance.below(kinds.len())].clone()).collect();
-    Plan {
+    plan
         // More happens to each of them.
-        waves: 40,
-        synchronisations,
-        has_failing_filter: chance.one_in(4),
-        reopens: chance.one_in(4),
-        scatters: chance.one_in(4),
-        joining: chance.below(8),
-        restarts: chance.one_in(2),
-        successors: chance.one_in(3),
+        .waves(40)
+        .synchronisations(synchronisations)
+        .has_failing_filter(chance.one_in(4))
+        .reopens(chance.one_in(4))
+        .scatters(chance.one_in(4))
+        .joining(chance.below(8))
+        .restarts(chance.one_in(2))
+        .successors(chance.one_in(3))
         // Where nodes only die nobody who lives may be given up.
-        unanswered: unanswered.filter(|_| !plan.faults.only_deaths),
-        ..plan
-    }
+        .unanswered(unanswered.filter(|_| !only_deaths))
 }
 
 #[test]

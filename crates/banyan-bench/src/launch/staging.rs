@@ -68,7 +68,7 @@ pub(super) fn rows(program: &Program, progress: &mut dyn FnMut(&str)) -> Result<
 fn launch(place: &Path) -> Result<Session, banyan_boot::LaunchError> {
     let nobody = ProcessDistribution::new("true", [""; 0]);
     let nobody = (0..AGENTS).fold(nobody, |all, host| all.on(format!("n{host}"), 0));
-    let cache = Some(place.join("{host}"));
+    let cache = place.join("{host}");
     Session::launch(&[nobody], &SessionOptions::default().launcher(Launcher::Local).cache(cache))
 }
 

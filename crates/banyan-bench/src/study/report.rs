@@ -11,7 +11,6 @@ use super::{CONFIDENCE, Interval, Results, Run, Summary, amount, summarize};
 
 /// What a report is about.
 #[derive(Debug, Clone, Copy)]
-#[non_exhaustive]
 pub struct Study<'a> {
     /// How many runs are planned.
     pub planned: usize,

@@ -10,7 +10,6 @@ use crate::Environment;
 
 /// One run of a bench, as the file of the run has it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[non_exhaustive]
 pub struct Run {
     /// Its number in the plan, from 1.
     pub run: u32,

@@ -9,7 +9,6 @@ use serde::Serialize;
 
 /// What a node pays, in microseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-#[non_exhaustive]
 pub struct Costs {
     /// From a message's having been sent to its receiver's having it: the way and the waking.
     pub hop_us: f64,

@@ -29,7 +29,7 @@ pub(crate) fn front_end(launcher: &str, fanout: &str, hosts: &str, what: &str) -
         "impatient" | "enough" => 5,
         _ => 30,
     });
-    let options = SessionOptions::default()
+    let mut options = SessionOptions::default()
         .launcher(launcher)
         .fanout(fanout.parse().unwrap())
         .host_deadline(host_deadline)

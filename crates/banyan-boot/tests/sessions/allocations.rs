@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::sync::{Mutex, OnceLock};
 
-use banyan_boot::{Launcher, ProblemKind, Session, SessionOptions};
+use banyan_boot::{Launcher, ProblemKind, Session};
 
 use crate::losses::SPARE;
 use crate::relatives::assert_alone;

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Instant;
 
-use banyan_boot::{Launcher, Session, SessionOptions};
+use banyan_boot::{Launcher, Session};
 use banyan_link::{
     Address, Event, Link, LinkError, LinkOptions, Opening, OpeningError, PeerId, Secret, SessionId, UNPROVED_PEERS,
     UNPROVED_TIME,

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use banyan_boot::{Event, Input, Output, Session, SessionError, SessionOptions, Stdio};
+use banyan_boot::{Event, Input, Output, Session, SessionError, Stdio};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::one_host::launch;

@@ -5,7 +5,7 @@
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use banyan_boot::{Session, SessionOptions};
+use banyan_boot::Session;
 use rustix::process::{Signal, getpid, kill_process};
 
 use crate::guards;

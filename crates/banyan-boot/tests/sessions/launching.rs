@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::{Command, ExitCode};
 use std::time::Duration;
 
-use banyan_boot::{Launcher, Session, SessionOptions, SshOptions};
+use banyan_boot::{Launcher, Session, SshOptions};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::losses::SPARE;
@@ -39,9 +39,13 @@ pub(crate) fn run_hurried() -> ExitCode {
     let launcher = Launcher::Ssh(SshOptions::default());
     let (host_deadline, deadline) = (Duration::from_secs(1000), Some(Duration::from_secs(10)));
     // It is there already: what is in time is in time on a slow machine, too.
-    let installed_agent = Some(this_program().display().to_string());
-    let options = options().launcher(launcher).host_deadline(host_deadline).deadline(deadline).fanout(1);
-    options.installed_agent = installed_agent;
+    let installed_agent = this_program().display().to_string();
+    let options = options()
+        .launcher(launcher)
+        .host_deadline(host_deadline)
+        .deadline(deadline)
+        .installed_agent(installed_agent)
+        .fanout(1);
     println!("{}", launch_error(&[shell("true").on("host1", 1).on("host2", 2)], &options));
     ExitCode::SUCCESS
 }

@@ -5,7 +5,7 @@ use std::os::fd::OwnedFd;
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use banyan_boot::{ExitState, ProblemKind, Session, SessionOptions};
+use banyan_boot::{ExitState, ProblemKind, Session};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::front_end::SILENCE;

@@ -7,7 +7,7 @@ use std::os::unix::net::{SocketAddr, UnixStream};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use banyan_boot::{Member, ProblemKind, ProcessDistribution, Session, SessionOptions};
+use banyan_boot::{Member, ProblemKind, ProcessDistribution, Session};
 use banyan_link::{Capabilities, Event, Frame, Kind, Link, LinkOptions, PROTOCOL_VERSION};
 
 use crate::relatives::{assert_alone, wait_until};

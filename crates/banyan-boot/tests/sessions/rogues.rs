@@ -4,7 +4,7 @@ use std::os::fd::AsFd;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use banyan_boot::{ProcessDistribution, Session, SessionOptions};
+use banyan_boot::{ProcessDistribution, Session};
 use banyan_link::{Event, Frame, Kind, Link, LinkOptions};
 
 use crate::harness::processes::{environment, words};

@@ -4,7 +4,7 @@ use std::io::{self, Read, Seek};
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
-use banyan_boot::{Event, Input, Output, Session, SessionOptions, Stdio};
+use banyan_boot::{Event, Input, Output, Session, Stdio};
 
 use crate::member::numbers;
 use crate::one_host::launch;

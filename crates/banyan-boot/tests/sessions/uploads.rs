@@ -8,7 +8,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-use banyan_boot::{Launcher, Session, SessionOptions, SshOptions};
+use banyan_boot::{Launcher, Session, SshOptions};
 
 use crate::setup::{assert_says, listen, options, shell, this_program};
 

@@ -1,6 +1,6 @@
 //! Hosts whose agents are killed or cut off, in sessions with an extension.
 
-use banyan_boot::{ProblemKind, Session, SessionOptions};
+use banyan_boot::{ProblemKind, Session};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::cluster::{assert_clean, each, name, network, on};

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-use banyan_boot::{ProcessDistribution, Session, SessionOptions};
+use banyan_boot::{ProcessDistribution, Session};
 
 use crate::cluster::{GOOD, GREETS, assert_clean, each, name, on, run, ssh, with_keys_here_alone};
 use crate::setup::{all_succeed, members, shell, this_program};

@@ -6,7 +6,7 @@ use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::Duration;
 
-use banyan_boot::{Event, ExitState, ProblemKind, Session, SessionOptions};
+use banyan_boot::{Event, ExitState, ProblemKind, Session};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::cluster::{GOOD, assert_clean, each, name, on};

@@ -17,7 +17,7 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
-use banyan_boot::{LaunchError, Links, ProcessDistribution, Reading, Session, SessionOptions};
+use banyan_boot::{LaunchError, Links, ProcessDistribution, Reading, Session};
 use clap::Args;
 
 use crate::failure::{Failure, Outcome};

@@ -23,8 +23,7 @@ use std::time::Instant;
 
 use banyan_boot::process::Limits;
 use banyan_boot::{
-    HostSet, Input, LaunchError, Leftovers, Output, Problem, ProblemKind, ProcessDistribution, Session, SessionOptions,
-    Stdio,
+    HostSet, Input, LaunchError, Leftovers, Output, Problem, ProblemKind, ProcessDistribution, Session, Stdio,
 };
 use clap::Args;
 use clap::builder::{OsStringValueParser, TypedValueParser};

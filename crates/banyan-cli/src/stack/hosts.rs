@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::time::{Duration, Instant};
 
-use banyan_boot::{HostSet, ProcessDistribution, SessionOptions};
+use banyan_boot::{HostSet, ProcessDistribution};
 use banyan_ndr::{Decoder, Limits};
 use banyan_stack::{Choice, Found, MpiJob, Report, ReportRecord, SamplerOptions, Target, ancestors, machine, number};
 use banyan_tree::reduce::Collected;

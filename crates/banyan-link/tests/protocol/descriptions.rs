@@ -1,6 +1,6 @@
 //! Descriptions of formats that are longer than a payload: sent in pieces, put together, and refused where they cannot be.
 
-use banyan_link::{Event, Frame, LONGEST_DESCRIPTION, LinkError, LinkOptions, ProtocolError, SendError};
+use banyan_link::{Event, Frame, LONGEST_DESCRIPTION, LinkError, ProtocolError, SendError};
 use banyan_ndr::{ByteOrder, Definition, Field, Format, Limits, PointerWidth, RecordDef, Type};
 
 use crate::pair::{DATA, Pair};

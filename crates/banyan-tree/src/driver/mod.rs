@@ -21,9 +21,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use banyan_boot::listen_at;
-use banyan_link::{
-    Address, Bell, Frame, Heartbeat, Interest, Link, LinkOptions, Listener, PeerId, Poller, Ready, Slabs,
-};
+use banyan_link::{Address, Bell, Frame, Heartbeat, Interest, Link, Listener, PeerId, Poller, Ready, Slabs};
 use tracing::{debug, info, warn};
 
 use alarm::Alarm;

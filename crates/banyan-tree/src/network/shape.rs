@@ -10,7 +10,7 @@ use banyan_topology::{Spec, Topology, TopologyError};
 /// use banyan_tree::{NetworkOptions, topology::Topology};
 ///
 /// let file = "localhost:0 => localhost:1 localhost:2 ;"; // as MRNet writes it
-/// let options = NetworkOptions::default().topology(Topology::parse(file, None)?);
+/// let options = NetworkOptions::default().topology(Topology::parse(file, None)?.into());
 /// let same = NetworkOptions::default().topology("flat:2".parse()?);
 /// # drop((options, same));
 /// # Ok::<(), banyan_tree::topology::TopologyError>(())

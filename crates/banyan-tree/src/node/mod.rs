@@ -149,7 +149,6 @@ impl Default for NodeOptions {
 
 /// What the driver has to do.
 #[derive(Debug, Clone)]
-#[non_exhaustive]
 pub enum Action {
     /// Open a link to this node. [`Node::linked`] or [`Node::closed`] says what became of it.
     Dial {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use banyan_boot::RankSet;
-use banyan_link::{Connection, Event, LinkOptions};
+use banyan_link::{Connection, Event};
 use banyan_ndr::{ByteOrder, CStruct, Format};
 use bytes::Bytes;
 

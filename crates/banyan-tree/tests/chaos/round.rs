@@ -84,8 +84,7 @@ fn network(shape: &str, only_tcp: bool) -> Result<Network, banyan_tree::TreeErro
         .deadline(LIVENESS)
         .grace(Duration::from_millis(500))
         .agent(this.clone());
-    let topology: Shape = shape.parse().unwrap();
-    let options = NetworkOptions::default().topology(topology).session(session).only_tcp(only_tcp);
+    let options = NetworkOptions::default().topology(shape.parse().unwrap()).session(session).only_tcp(only_tcp);
     Network::launch(&ProcessDistribution::new(this, ["member"]), &options)
 }
 

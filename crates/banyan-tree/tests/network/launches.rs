@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use banyan_boot::ProcessDistribution;
 use banyan_tree::topology::Topology;
-use banyan_tree::{Network, NetworkOptions, NodeId, NodeInfo, Shape};
+use banyan_tree::{Network, NodeId, NodeInfo, Shape};
 
 use crate::setup::{SUMS, expect_wave, options, order, this_program};
 
@@ -28,7 +28,8 @@ fn agent_that_fails_twice(directory: &Path) -> PathBuf {
 
 pub(crate) fn hosts_that_are_left_out_leave_a_network_of_the_others() {
     let directory = tempfile::tempdir().unwrap();
-    let mut options = options("1").topology(None);
+    let mut options = options("1");
+    options.topology = None;
     options.session.agent = Some(agent_that_fails_twice(directory.path()));
     options.session.min_hosts = Some(2);
     // One after the other: the first two hosts fail, so that the others have other numbers in the second attempt.
@@ -58,7 +59,7 @@ pub(crate) fn members_hang_under_the_agent_of_their_host_however_many_they_are()
 /// Launches what a file says; the hosts of the agents and of the members, and the parent of each node.
 fn launch_file(text: &str) -> (Vec<String>, Vec<String>, Vec<(u32, u32)>) {
     let topology = Topology::parse(text, None).unwrap();
-    let options = options("1").topology(topology);
+    let options = options("1").topology(topology.into());
     let network = Network::launch(&ProcessDistribution::new(this_program(), ["member", "serve"]), &options).unwrap();
     let stream = network.open(&network.everyone(), SUMS).unwrap();
     order(&stream, 0, 20, 0);

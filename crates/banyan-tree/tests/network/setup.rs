@@ -97,8 +97,7 @@ pub(crate) fn options(topology: &str) -> NetworkOptions {
         .deadline(PATIENCE)
         .grace(Duration::from_millis(500))
         .agent(this_program());
-    let topology = Some(topology.parse().unwrap());
-    NetworkOptions::default().topology(topology).session(session).only_tcp(is_only_tcp())
+    NetworkOptions::default().topology(topology.parse().unwrap()).session(session).only_tcp(is_only_tcp())
 }
 
 /// A network of this program's agents and members.

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use banyan_boot::{ProcessDistribution, RankSet};
 use banyan_ndr::{DynRecord, Limits, Record};
 use banyan_tree::reduce::Collected;
-use banyan_tree::{Network, NetworkOptions, Report, Stream, StreamOptions, TreeError};
+use banyan_tree::{Network, Report, Stream, StreamOptions, TreeError};
 
 use rustix::process::{Pid, Signal, kill_process};
 
