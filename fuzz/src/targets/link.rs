@@ -4,7 +4,7 @@ use std::io::IoSlice;
 use std::time::{Duration, Instant};
 
 use banyan_fuzz::Bytes;
-use banyan_link::{Connection, Event, LinkOptions, Responder, Secret, Step};
+use banyan_link::{Connection, Event, LinkOptions, OpeningState, Responder, Secret};
 
 pub(crate) fn target(bytes: &[u8]) {
     let mut input = Bytes(bytes);
@@ -32,8 +32,8 @@ fn responder(bytes: &[u8], cut: usize) {
             piece = &piece[count..];
             let find = &mut |_: &_| Some(Secret::from_bytes([0x5a; 32]));
             match responder.received(count, &options.slabs, find) {
-                Ok(Step::More) => {}
-                Ok(Step::Proved(_)) => panic!("somebody was let in"),
+                Ok(OpeningState::More) => {}
+                Ok(OpeningState::Proved(_)) => panic!("somebody was let in"),
                 Err(_) => return,
             }
         }
