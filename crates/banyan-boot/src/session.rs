@@ -171,6 +171,7 @@ impl Launch {
 
 /// How the members of a session ended.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Outcome {
     /// By rank.
     pub states: Vec<ExitState>,

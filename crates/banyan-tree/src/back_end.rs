@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use banyan_boot::{JoinError, Member, Ticket, TicketError, extension_socket};
-use banyan_link::{Deadline, Event, Link, LinkOptions, Slabs};
+use banyan_link::{Deadline, Event, Link, Slabs};
 use banyan_ndr::{DynRecord, Format, Record};
 
 use crate::combiner::Combiners;
@@ -101,7 +101,7 @@ impl BackEnd {
             Err(error) => return Err(error.into()),
         };
         let slabs = Slabs::new();
-        let options = LinkOptions { slabs: slabs.clone(), ..silent_links(INVITATION_TIME) };
+        let options = silent_links(INVITATION_TIME).slabs(slabs.clone());
         let mut link = Link::inherited(socket, &options);
         let note = invitation(&mut link, limit)?;
         link.set_silence(note.members_silence());

@@ -18,6 +18,7 @@ use std::time::Duration;
 /// assert_eq!(error.to_string(), "timeout: \"soon\" is no time; write for example 250ms, 2s or 1min");
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Synchronisation {
     /// A wave waits for everyone who is not lost.
     #[default]

@@ -55,6 +55,7 @@ pub trait Transformation: Send {
 
 /// A field that a transformation wants, and that records of a member lack.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct MissingField {
     /// The field, for people.
     pub field: Arc<str>,

@@ -43,7 +43,7 @@
 //!         return member();
 //!     }
 //!     let members = ProcessDistribution::new(std::env::current_exe()?, ["member"]);
-//!     let options = NetworkOptions { topology: Some("4x16".parse()?), ..NetworkOptions::default() };
+//!     let options = NetworkOptions::default().topology("4x16".parse()?);
 //!     let network = Network::launch(&members, &options)?;
 //!     let stream = network.open(&network.everyone(), "max(celsius) as hottest, avg(celsius) as average")?;
 //!     stream.send(0, &Order { samples: 10 })?;

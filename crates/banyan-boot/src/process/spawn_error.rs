@@ -17,6 +17,7 @@ use super::command::Prepared;
 
 /// What the spawner was doing when it failed, in the order in which it does these things.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum SpawnStage {
     /// Turning program, arguments, environment and directory into what the kernel takes.
     Prepare,
@@ -46,6 +47,7 @@ pub enum SpawnStage {
 
 /// A member that could not be started. Nothing of it is left.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct SpawnError {
     /// The program as it was asked for.
     pub program: String,

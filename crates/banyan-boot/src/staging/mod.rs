@@ -61,6 +61,7 @@ pub(crate) const PIECE: usize = 512 * 1024;
 
 /// Where a staged file or directory goes.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Stage {
     /// Into the user's cache on each host, under the hash of its content; hosts that have it get nothing.
     Cache,
@@ -71,6 +72,7 @@ pub enum Stage {
 
 /// What staging did.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct StageReport {
     /// Where it is now, in the same words for all hosts: the path that was asked for, or `@cache/HASH`. A
     /// [`ProcessDistribution`](crate::ProcessDistribution) may have such an `exe` (also `@cache/HASH/bin/program`), and
@@ -102,6 +104,7 @@ pub struct ParcelTarget {
 
 /// What became of a [`Parcel`].
 #[derive(Debug, Clone, PartialEq, Default)]
+#[non_exhaustive]
 pub struct Delivery {
     /// Bytes of contents that were sent, counted for each agent that got them.
     pub delivered: u64,

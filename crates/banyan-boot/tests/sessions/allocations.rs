@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::sync::{Mutex, OnceLock};
 
-use banyan_boot::{Launcher, ProblemKind, Session, SessionOptions};
+use banyan_boot::{Launcher, ProblemKind, Session};
 
 use crate::losses::SPARE;
 use crate::relatives::assert_alone;
@@ -45,7 +45,7 @@ pub(crate) fn who_waits_in_a_queue_is_told_and_a_cancelled_allocation_is_named()
     fs::write(&starter, STARTER).unwrap();
     fs::set_permissions(&starter, fs::Permissions::from_mode(0o755)).unwrap();
     let launcher = Launcher::Command { template: format!("{} {{agent}}", starter.display()) };
-    let options = SessionOptions { launcher, notice: Some(notice), ..options() };
+    let options = options().launcher(launcher).notice(Some(notice));
     let session = Session::launch(&[shell("sleep 1000").on("host1", 1).on("host2", 1)], &options).unwrap();
     let told = NOTICES.lock().unwrap().join("\n");
     assert_eq!(told, "srun: job 7 queued and waiting for resources\nsrun: job 7 has been allocated resources");

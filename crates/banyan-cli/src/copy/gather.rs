@@ -43,7 +43,7 @@ pub(super) fn gather(copy: &Copy, begin: Instant, deadline: Option<Instant>) -> 
     let arguments =
         options.map(Into::into).chain(copy.files.iter().map(|file| file.clone().into_os_string())).chain([".".into()]);
     let members = ProcessDistribution::new(AGENT, arguments);
-    let members = members.stdio(Stdio { input: Input::Everyone, output: Output::Forward }).plain();
+    let members = members.stdio(Stdio::default().input(Input::Everyone).output(Output::Forward)).plain();
     let (session, interrupt) = copy.launch(members, 1, &mut tell)?;
     // It goes again if nothing comes.
     let (dest, made) = destination(&copy.dest)?;
@@ -221,8 +221,7 @@ impl Gathering<'_> {
         let files: Vec<String> =
             self.copy.files.iter().map(|file| for_host(file, host).to_string_lossy().into_owned()).collect();
         let remedy = format!("look with: banyan run -w {host} -- ls -ld {}", files.join(" "));
-        let (host, members) = (host.to_owned(), String::new());
-        self.tell.problem(&Problem { host, kind, cause, remedy, members })
+        self.tell.problem(&Problem::new(host, kind, cause, remedy))
     }
 
     /// What came from whom; hosts that gave as much together.

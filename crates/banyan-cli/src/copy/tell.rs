@@ -335,9 +335,7 @@ fn bar(done: u64, all: u64, rate: f64) -> String {
 
 /// A problem of this machine, like those of hosts.
 fn problem_here(kind: ProblemKind, cause: &str, remedy: &str) -> Value {
-    let (host, members) = (String::new(), String::new());
-    let problem = Problem { host, kind, cause: cause.into(), remedy: remedy.into(), members };
-    let mut object = problem_json(&problem);
+    let mut object = problem_json(&Problem::new("", kind, cause, remedy));
     object["host"] = Value::Null;
     object
 }

@@ -23,6 +23,7 @@ const HEAD: usize = 1 + HEADER_BYTES / WORD;
 /// What lies in shared memory cannot have been written by a correct peer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{what} in shared memory is damaged; all programs of a session must speak one protocol of Banyan")]
+#[non_exhaustive]
 pub struct SharedError {
     /// What is.
     pub what: &'static str,

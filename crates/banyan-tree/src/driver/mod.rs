@@ -21,9 +21,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use banyan_boot::listen_at;
-use banyan_link::{
-    Address, Bell, Frame, Heartbeat, Interest, Link, LinkOptions, Listener, PeerId, Poller, Ready, Slabs,
-};
+use banyan_link::{Address, Bell, Frame, Heartbeat, Interest, Link, Listener, PeerId, Poller, Ready, Slabs};
 use tracing::{debug, info, warn};
 
 use alarm::Alarm;
@@ -313,8 +311,8 @@ impl Driver {
     /// A socket to a member that this program has started as this process: it gets its invitation, and becomes a child when it
     /// asks.
     pub(crate) fn invite(&mut self, process: u32, socket: OwnedFd, note: &Note) -> io::Result<LinkId> {
-        let heartbeat = Heartbeat { every: note.members_heartbeat(), lost_after: note.members_silence() };
-        let options = LinkOptions { heartbeat: Some(heartbeat), ..self.credentials.links.clone() };
+        let heartbeat = Heartbeat::default().every(note.members_heartbeat()).lost_after(note.members_silence());
+        let options = self.credentials.links.clone().heartbeat(heartbeat);
         let mut link = TreeLink::new(Link::inherited(socket, &options), true);
         // It may take its time until it joins.
         link.link_mut().set_silence(note.members_silence());

@@ -112,6 +112,19 @@ pub struct NodeOptions {
     pub seed: u64,
 }
 
+banyan_ndr::setters!(NodeOptions {
+    capacity: usize,
+    window_waves: u64,
+    window_bytes: usize,
+    ahead_packets: usize,
+    ahead_bytes: usize,
+    adrift: Duration,
+    unanswered: impl Into<Option<Duration>>,
+    stopped: impl Into<Option<Duration>>,
+    orphan: Duration,
+    seed: u64,
+});
+
 impl NodeOptions {
     /// How long the front-end waits for a node that has lost its parent, unless it is told otherwise.
     pub(crate) const ADRIFT: Duration = Duration::from_secs(10);

@@ -57,6 +57,7 @@ pub enum SendError {
 
 /// A record that a member has received.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Received {
     /// The stream.
     pub stream: StreamId,

@@ -9,6 +9,7 @@ use crate::stream_options::Direction;
 
 /// What users may want to know.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Report {
     /// At the front-end: these members are there, for the first time or again: all since the report before, if nobody took it.
     Joined(RankSet),

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use banyan_boot::RankSet;
-use banyan_link::{Connection, Event, LinkOptions};
+use banyan_link::{Connection, Event};
 use banyan_ndr::{ByteOrder, CStruct, Format};
 use bytes::Bytes;
 
@@ -88,7 +88,7 @@ impl Process {
     fn add_end(&mut self, to: usize, link: LinkId) {
         // What later releases announce and grant is not in the recording.
         let (window, capabilities) = (4_440_192, SHARED_MEMORY);
-        let options = LinkOptions { window, capabilities, ..silent_links(Duration::from_secs(60)) };
+        let options = silent_links(Duration::from_secs(60)).window(window).capabilities(capabilities);
         let connection = Connection::inherited(&options, self.begin);
         let (encoder, decoder) = (Encoder::new(1 << 20), Decoder::new(LONGEST_MESSAGE));
         self.ends.insert(to, End { link, connection, encoder, decoder });

@@ -47,6 +47,7 @@ struct Waiting {
 
 /// What a member contributes to one wave.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Aligned {
     /// The wave, which is the number of the interval.
     pub wave: Wave,

@@ -58,6 +58,7 @@ static LAYOUT: LazyLock<Layout> = LazyLock::new(|| {
 
 /// A record of one member, out of a wave that was collected.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Collected {
     /// Who sent it.
     pub rank: u32,

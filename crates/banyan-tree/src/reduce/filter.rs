@@ -109,6 +109,7 @@ impl<'a> PartRun<'a> {
 
 /// Where in the tree a filter works.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum FilterRole {
     /// At a member of a stream of intervals: the parts are its own records of one interval, in the order in which it sent
     /// them, with what was made of earlier ones first; what is made of them is a part of a wave at its parent.
@@ -121,6 +122,7 @@ pub enum FilterRole {
 
 /// How the state of a filter comes back when its node dies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Recovery {
     /// It has none beyond a wave: waves that are sent again give the same records.
     Recomputed,

@@ -5,6 +5,7 @@
 ///
 /// What is not bounded here is bounded by the bytes of the records and partial results of one wave.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ReductionLimits {
     /// Groups of a `by`. The smallest keys are kept; what belongs to others is counted as `ungrouped`.
     pub groups: usize,
@@ -21,6 +22,15 @@ pub struct ReductionLimits {
     /// Formats whose compiled steps are remembered. When there are more, they are compiled anew.
     pub formats: usize,
 }
+
+banyan_ndr::setters!(ReductionLimits {
+    groups: usize,
+    group_bytes: usize,
+    items: usize,
+    value_bytes: usize,
+    elements: usize,
+    formats: usize,
+});
 
 impl Default for ReductionLimits {
     fn default() -> Self {

@@ -9,7 +9,7 @@
 //! ```
 //! use banyan_tree::sim::{FaultPlan, Plan, simulate};
 //!
-//! let plan = Plan { shape: vec![4, 4], seed: 7, waves: 20, ..Plan::default() };
+//! let plan = Plan::default().shape(vec![4, 4]).seed(7).waves(20);
 //! let outcome = simulate(&plan, &mut |_| {})?;
 //! assert_eq!(outcome.waves, 20);
 //! # Ok::<(), banyan_tree::sim::Failure>(())
@@ -39,6 +39,7 @@ use crate::synchronisation::Synchronisation;
 
 /// What to simulate.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Plan {
     /// Children of the front-end, children of each of these, and so on; the last are members.
     pub shape: Vec<usize>,
@@ -94,6 +95,35 @@ pub struct Plan {
     /// Members contribute to one wave of each stream in this time, all at about the same moment; otherwise as fast as they may.
     pub pace: Option<Duration>,
 }
+
+banyan_ndr::setters!(Plan {
+    shape: Vec<usize>,
+    seed: u64,
+    waves: u64,
+    packets: u64,
+    streams: usize,
+    synchronisations: Vec<Synchronisation>,
+    reduces: bool,
+    sifts: bool,
+    has_failing_filter: bool,
+    reopens: bool,
+    scatters: bool,
+    answers: bool,
+    packet_bytes: usize,
+    ahead_packets: usize,
+    ahead_bytes: usize,
+    shares_memory: bool,
+    joining: usize,
+    restarts: bool,
+    successors: bool,
+    unanswered: impl Into<Option<Duration>>,
+    faults: FaultPlan,
+    window_waves: u64,
+    window_bytes: usize,
+    capacity: usize,
+    front_end_pause: Duration,
+    pace: impl Into<Option<Duration>>,
+});
 
 /// So many that no stream of a simulation fills them, unless it is asked for fewer.
 pub const WINDOW_BYTES: usize = 4 << 20;
@@ -224,6 +254,7 @@ pub struct Outcome {
 /// A rule was broken.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("seed {seed}, at {at:?}: {broken}")]
+#[non_exhaustive]
 pub struct Failure {
     /// The seed.
     pub seed: u64,

@@ -112,7 +112,7 @@ fn an_empty_array_is_an_array_of_no_items() {
 
 #[test]
 fn arrays_have_a_bound() {
-    let limits = ReductionLimits { elements: 3, ..ReductionLimits::default() };
+    let limits = ReductionLimits::default().elements(3);
     let mut reduction = Reduction::new("sum(load)".parse().unwrap(), limits);
     let error = add(&mut reduction, 0, Loads::format(), &loads(&[0.0; 4])).unwrap_err();
     assert_eq!(error, "members 0: sum(load): 4 items of one array are more than 3 (ReductionLimits::elements)");

@@ -13,7 +13,7 @@ use crate::tree::{Network, field};
 const SPECIFICATION: &str = "concat(load), union(load), classes(load), count()";
 
 fn small() -> ReductionLimits {
-    ReductionLimits { items: 3, groups: 2, ..ReductionLimits::default() }
+    ReductionLimits::default().items(3).groups(2)
 }
 
 fn integers(value: &Value) -> Vec<i64> {
@@ -91,7 +91,7 @@ fn a_text_that_is_too_long_is_an_error() {
     let mut runner = proptest::test_runner::TestRunner::deterministic();
     let mut members = members().new_tree(&mut runner).expect("members").current();
     members[0].host = "far too long".into();
-    let limits = ReductionLimits { value_bytes: 11, ..ReductionLimits::default() };
+    let limits = ReductionLimits::default().value_bytes(11);
     let network = Network { limits, ..Network::new("union(host)", &members) };
     let error = network.result(&network.flat()).unwrap_err().to_string();
     let wanted = "union(host): 12 bytes of one value are more than 11 (ReductionLimits::value_bytes)";

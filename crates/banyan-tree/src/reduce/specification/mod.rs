@@ -56,6 +56,7 @@ pub struct Specification {
 
 /// One function and the name of its result.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Aggregate {
     /// What is computed.
     pub function: Function,
