@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use banyan_boot::{AgentExtension, AgentInfo, ExtensionControl, GuardInfo};
 use banyan_link::{Bell, SecretBytes};
+use banyan_reduce::Filters;
 use tracing::{info, info_span};
 
 use crate::combiner::Combiners;
@@ -18,7 +19,7 @@ use crate::driver::{Credentials, Driver, Invited, Note};
 use crate::format_book::FormatBook;
 use crate::ids::{Level, LinkId, NodeId};
 use crate::node::{Node, Report};
-use crate::reduce::{Filters, registered_filters};
+use crate::registered_filters::registered_filters;
 
 /// How much longer than the front-end waits for those who are adrift an agent looks for a parent.
 const ADRIFT_TIMES: u32 = 2;

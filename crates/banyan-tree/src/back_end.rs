@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use banyan_boot::{JoinError, Member, Ticket, TicketError, extension_socket};
 use banyan_link::{Deadline, Event, Link, Slabs};
 use banyan_ndr::{DynRecord, Format, Record};
+use banyan_reduce::{Aligned, Alignment, Bodies, shared};
 
 use crate::combiner::Combiners;
 use crate::driver::{Credentials, Driver, Invited, Note, NoteError, silent_links};
@@ -23,9 +24,8 @@ use crate::invitation::Invitation;
 use crate::node::{Node, Received, Report, SendError, StreamCounters};
 use crate::pending::{Body, Pending, ToSend, Typed, check_body};
 use crate::record_reader::SharedReader;
-use crate::reduce::{Aligned, Alignment, registered_filters};
+use crate::registered_filters::registered_filters;
 use crate::reports::Reports;
-use crate::run::{Bodies, shared};
 use crate::sorted::SortedMap;
 use crate::wire::INVITATION;
 
@@ -466,12 +466,12 @@ impl BackEnd {
         self.ensure_member()?;
         let (_, next) = (self.aligns(stream)?, self.driver.node().next_wave(stream).unwrap_or_default());
         let Some(alignment) = self.aligned.get_mut(&stream) else { return Err(TreeError::NoIntervals(stream)) };
-        alignment.reach(next);
+        alignment.reach(next.0);
         let (complete, until) = alignment.pass(time)?;
         if let Some(complete) = complete {
             self.contribute_interval(stream, complete, None)?;
         }
-        while let Err(error) = self.driver.node_mut().pass_over(stream, until) {
+        while let Err(error) = self.driver.node_mut().pass_over(stream, Wave(until)) {
             match error {
                 SendError::Full => self.wait(None)?,
                 SendError::Succeeded => return Err(TreeError::Succeeded { rank: self.rank() }),
@@ -512,9 +512,9 @@ impl BackEnd {
         record.write_to(&mut body)?;
         self.contribute_complete(stream, deadline)?;
         let Some(alignment) = self.aligned.get_mut(&stream) else { return Err(TreeError::NoStream(stream)) };
-        alignment.reach(self.driver.node().next_wave(stream).unwrap_or_default());
+        alignment.reach(self.driver.node().next_wave(stream).unwrap_or_default().0);
         let complete = alignment.take(record.format(), &body)?;
-        let wave = alignment.current();
+        let wave = Wave(alignment.current());
         if let Some(complete) = complete {
             match self.contribute_interval(stream, complete, deadline) {
                 Err(TreeError::FrontEndBehind { .. }) => {}
@@ -534,7 +534,7 @@ impl BackEnd {
         self.contribute_complete(stream, deadline)?;
         let Aligned { wave, format, body } = aligned;
         self.driver.formats().learn(&format)?;
-        self.complete.insert(stream, (wave, Bodies::one(format.id(), shared(body))));
+        self.complete.insert(stream, (Wave(wave), Bodies::one(format.id(), shared(body))));
         self.contribute_complete(stream, deadline)
     }
 

@@ -2,10 +2,10 @@
 
 use banyan_boot::{ExitState, JoinError, LaunchError, RankSet, SessionError};
 use banyan_ndr::{DecodeError, EncodeError, FormatId};
+use banyan_reduce::AlignmentError;
 
 use crate::format_book::FormatRefused;
 use crate::ids::{NodeId, StreamId, Wave};
-use crate::reduce::AlignmentError;
 use crate::transformation::TransformationError;
 use banyan_topology::TopologyError;
 

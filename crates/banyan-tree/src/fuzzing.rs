@@ -8,12 +8,13 @@ use std::sync::Arc;
 use banyan_boot::RankSet;
 use banyan_link::{Frame, Kind};
 use banyan_ndr::FormatId;
+use banyan_reduce::Bodies;
 use bytes::Bytes;
 
 use crate::ids::{Epoch, Level, LinkId, NodeId, StreamId, Time};
 use crate::message::{Ancestor, Ancestry, Attach, Candidate, Message, NodeInfo, Opening, Packet};
 use crate::node::{Action, LinkFigures, Node, NodeOptions};
-use crate::run::{Bodies, Run};
+use crate::run::Run;
 use crate::stream_options::StreamOptions;
 use crate::transformation::{Transformation, TransformationError, Transformations};
 use crate::wire::{AddressBook, Decoder, Encoder, SHORTEST_PAYLOAD};
@@ -236,7 +237,7 @@ impl Transformations for FirstOf {
 }
 
 impl Transformation for FirstOf {
-    fn combine(&mut self, parts: &[Run], _: crate::reduce::FilterRole) -> Result<Bodies, TransformationError> {
+    fn combine(&mut self, parts: &[Run], _: banyan_reduce::FilterRole) -> Result<Bodies, TransformationError> {
         let first = parts.first().map(|part| part.bodies.clone());
         first.ok_or_else(|| TransformationError("there is nothing".into()))
     }

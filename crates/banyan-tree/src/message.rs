@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use banyan_boot::RankSet;
 use banyan_ndr::FormatId;
+use banyan_reduce::Bodies;
 use bytes::Bytes;
 
 use crate::ids::{Epoch, Level, NodeId, StreamId, Wave};
 use crate::node::Figures;
-use crate::run::{Bodies, Run};
+use crate::run::Run;
 use crate::stream_options::{Direction, StreamOptions};
 
 /// A message between a node and its parent.

@@ -3,12 +3,12 @@
 use banyan_link::{Arena, SLAB_BYTES, Slabs};
 use banyan_ndr::typed::{Scratch, encode_body, encode_body_into};
 use banyan_ndr::{EncodeError, Format, FormatId, Limits, Record, RecordView};
+use banyan_reduce::Bodies;
 use bytes::Bytes;
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::error::TreeError;
 use crate::ids::Wave;
-use crate::run::Bodies;
 use crate::wire::LONGEST_MESSAGE;
 
 /// Waves that travel together at most: enough that what a batch costs is nothing beside its records, few enough that

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use banyan_reduce::{COLLECT, FilterRole, REDUCE};
+
 use crate::ids::Level;
-use crate::reduce::{COLLECT, FilterRole, REDUCE};
 use crate::synchronisation::Synchronisation;
 
 /// The name that stands for no filter: what comes down goes on as it is.

@@ -6,8 +6,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::reduce::{FilterRole, Recovery};
-use crate::run::{Bodies, Run};
+use banyan_reduce::{Bodies, FilterRole, Recovery};
+
+use crate::run::Run;
 
 /// Combines what came from several children into one.
 ///

@@ -16,7 +16,7 @@ use crate::error::TreeError;
 use crate::format_book::FormatBook;
 use crate::ids::{Level, NodeId};
 use crate::node::Node;
-use crate::reduce::registered_filters;
+use crate::registered_filters::registered_filters;
 
 /// See the module.
 pub(super) struct Root {

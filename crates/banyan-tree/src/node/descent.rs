@@ -8,14 +8,14 @@ use std::sync::Arc;
 
 use banyan_boot::RankSet;
 use banyan_ndr::FormatId;
+use banyan_reduce::{Bodies, FilterRole};
 use bytes::Bytes;
 
 use super::Node;
 use super::stream::Stream;
 use crate::ids::{StreamId, Wave};
 use crate::message::{Packet, Scatter};
-use crate::reduce::FilterRole;
-use crate::run::{Bodies, Run};
+use crate::run::Run;
 use crate::stream_options::Direction;
 use crate::transformation::TransformationError;
 use crate::wire::LONGEST_MESSAGE;

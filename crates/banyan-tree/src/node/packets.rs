@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use banyan_boot::RankSet;
 use banyan_ndr::FormatId;
+use banyan_reduce::FilterRole;
 use bytes::Bytes;
 use tracing::debug;
 
@@ -18,7 +19,6 @@ use super::stream::{Caution, Stream};
 use super::{EARLY_STREAMS, EARLY_STREAMS_OF_CHILD, Early, Node, Report};
 use crate::ids::{LinkId, NodeId, StreamId, Wave};
 use crate::message::{Message, Opening, Packet, Resume};
-use crate::reduce::FilterRole;
 use crate::sorted::SortedMap;
 use crate::stream_options::{Direction, StreamOptions};
 use crate::synchronisation::Synchronisation;

@@ -13,6 +13,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use banyan_boot::RankSet;
+use banyan_reduce::FilterRole;
 
 use super::packets::SendError;
 use super::reliable::Reliable;
@@ -21,7 +22,6 @@ use super::waves::Delivery;
 use super::{Action, Node};
 use crate::ids::{LinkId, NodeId, StreamId, Wave};
 use crate::message::Message;
-use crate::reduce::FilterRole;
 use crate::run::Run;
 use crate::sorted::SortedMap;
 use crate::stream_options::Direction;

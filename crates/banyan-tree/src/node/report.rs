@@ -78,7 +78,7 @@ pub enum Report {
         members: RankSet,
     },
     /// At the front-end: an agent has ended, or was given up, and with it what a filter of a stream knew there, which its
-    /// [`Recovery`](crate::reduce::Recovery) says is lost then. The waves themselves are not.
+    /// [`Recovery`](banyan_reduce::Recovery) says is lost then. The waves themselves are not.
     StateLost {
         /// The stream.
         stream: StreamId,

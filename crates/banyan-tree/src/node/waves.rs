@@ -5,6 +5,7 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use banyan_boot::RankSet;
+use banyan_reduce::{Bodies, FilterRole};
 
 use super::gathering::Violation;
 use super::ledger::Whole;
@@ -13,8 +14,7 @@ use super::stream::{Caution, Stream};
 use super::{Node, Report};
 use crate::ids::{LinkId, NodeId, StreamId, Time, Wave};
 use crate::message::Message;
-use crate::reduce::FilterRole;
-use crate::run::{Bodies, Run};
+use crate::run::Run;
 use crate::stream_options::Direction;
 use crate::transformation::{Transformation, TransformationError};
 use crate::yields::Yields;

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use banyan_boot::RankSet;
 use banyan_link::{Connection, Event};
 use banyan_ndr::{ByteOrder, CStruct, Format};
+use banyan_reduce::{Bodies, FilterRole};
 use bytes::Bytes;
 
 use super::{Said, file, recorded};
@@ -18,8 +19,7 @@ use crate::driver::silent_links;
 use crate::ids::{Level, LinkId, NodeId, StreamId, Time};
 use crate::message::{Ancestor, Ancestry, Candidate};
 use crate::node::{Action, LinkFigures, Node, NodeOptions};
-use crate::reduce::FilterRole;
-use crate::run::{Bodies, Run};
+use crate::run::Run;
 use crate::stream_options::StreamOptions;
 use crate::transformation::{Transformation, TransformationError, Transformations};
 use crate::wire::{AddressBook, Decoder, Encoder, LONGEST_MESSAGE, SHARED_MEMORY};

@@ -7,6 +7,7 @@ use std::time::Duration;
 use banyan_boot::RankSet;
 use banyan_link::{Encryption, FRAME_ALIGN, Frame, HEADER_BYTES, Kind, Secret, SessionId};
 use banyan_ndr::FormatId;
+use banyan_reduce::Bodies;
 use bytes::Bytes;
 
 use super::{Said, file, recorded};
@@ -16,7 +17,7 @@ use crate::message::{
     Ancestor, Ancestry, Attach, Candidate, Gone, Message, NodeInfo, Opening, Packet, Resume, Scatter, Succession,
 };
 use crate::node::{Figures, NodeOptions};
-use crate::run::{Bodies, Run};
+use crate::run::Run;
 use crate::stream_options::{Direction, StreamOptions, Where};
 use crate::wire::{AddressBook, Decoder, Encoder, LONGEST_MESSAGE, SHORTEST_PAYLOAD};
 

@@ -6,12 +6,13 @@ use std::sync::Arc;
 use banyan_boot::RankSet;
 use banyan_link::Frame;
 use banyan_ndr::FormatId;
+use banyan_reduce::Bodies;
 use bytes::Bytes;
 
 use crate::ids::{Epoch, NodeId, StreamId, Wave};
 use crate::message::{Attach, Gone, Message, Opening, Packet, Scatter, Succession};
 use crate::node::Figures;
-use crate::run::{Bodies, Run};
+use crate::run::Run;
 use crate::stream_options::Direction;
 use crate::yields::Yields;
 

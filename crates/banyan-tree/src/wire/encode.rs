@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use banyan_boot::RankSet;
 use banyan_link::{Address, Arena, Frame, Kind};
+use banyan_reduce::Bodies;
 use bytes::Bytes;
 
 use crate::ids::{NodeId, StreamId, Wave};
 use crate::message::{Ancestor, Attach, Message, Opening, Packet, Scatter};
-use crate::run::{Bodies, Run};
+use crate::run::Run;
 use crate::stream_options::Direction;
 
 use super::book::{AddressBook, NODES};

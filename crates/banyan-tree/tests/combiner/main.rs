@@ -312,7 +312,7 @@ fn aligned(text: &str, records: &[(i64, i64)]) -> Contributions {
         if let Some(Aligned { wave, format, body, .. }) = aligned {
             formats.learn(&format).unwrap();
             made_format = format.id();
-            made.push((wave.0, body.to_vec()));
+            made.push((wave, body.to_vec()));
         }
     };
     for (time, load) in records {

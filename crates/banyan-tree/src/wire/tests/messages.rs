@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use banyan_boot::RankSet;
 use banyan_ndr::FormatId;
+use banyan_reduce::Bodies;
 use bytes::Bytes;
 use proptest::collection::vec;
 use proptest::option;
@@ -15,7 +16,7 @@ use crate::message::{
     Ancestor, Attach, Candidate, Gone, Message, NodeInfo, Opening, Packet, Resume, Scatter, Succession,
 };
 use crate::node::Figures;
-use crate::run::{Bodies, Run};
+use crate::run::Run;
 use crate::stream_options::{Direction, Filtering, StreamOptions, Where};
 use crate::synchronisation::Synchronisation;
 use crate::yields::Yields;
