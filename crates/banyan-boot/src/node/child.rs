@@ -167,8 +167,7 @@ impl StarterProcess {
         null: &OwnedFd,
     ) -> Result<(StarterProcess, Option<OwnedFd>), SpawnError> {
         let mut words = starter.command.into_iter();
-        let environment = std::env::vars_os().chain(starter.env);
-        let mut command = Command::new(words.next().unwrap_or_default(), words, environment, None)?;
+        let mut command = Command::new(words.next().unwrap_or_default(), words, std::env::vars_os(), None)?;
         // See `launch_keeper`: its agent says when it ends.
         command.outlives_parent = true;
         let failed = |source: rustix::io::Errno| SpawnError::new(SpawnStage::Stage, source, &command);
