@@ -93,8 +93,6 @@ pub(crate) enum Way {
 pub(crate) struct Starter {
     /// Program and arguments.
     pub(crate) command: Vec<OsString>,
-    /// Variables to add to the environment.
-    pub(crate) env: Vec<(OsString, OsString)>,
     /// How to talk to what it starts.
     pub(crate) channel: Channel,
     /// What a person types to see the cause of a failure.

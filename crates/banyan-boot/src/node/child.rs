@@ -24,7 +24,7 @@ use crate::launcher::slurm;
 use crate::launcher::{Channel, Starter};
 use crate::layout::ranks_of;
 use crate::problem::{Problem, ProblemKind};
-use crate::process::{Child, ChildDescriptors, Command, Executable, ExitState, Limits, SpawnError, Spawner};
+use crate::process::{Child, ChildDescriptors, Command, ExitState, SpawnError, SpawnStage, Spawner};
 use crate::tunnel::Tunnels;
 
 /// The end of what a starter wrote to standard error, kept for messages.
@@ -167,17 +167,10 @@ impl StarterProcess {
         null: &OwnedFd,
     ) -> Result<(StarterProcess, Option<OwnedFd>), SpawnError> {
         let mut words = starter.command.into_iter();
-        let command = Command {
-            executable: Executable::File(words.next().unwrap_or_default()),
-            arguments: words.collect(),
-            environment: std::env::vars_os().chain(starter.env).collect(),
-            directory: None,
-            limits: Limits::default(),
-            // See `launch_keeper`: its agent says when it ends.
-            outlives_parent: true,
-        };
-        let command = command.prepare()?;
-        let failed = |source: rustix::io::Errno| SpawnError::descriptors(&command, source.into());
+        let mut command = Command::new(words.next().unwrap_or_default(), words, std::env::vars_os(), None)?;
+        // See `launch_keeper`: its agent says when it ends.
+        command.outlives_parent = true;
+        let failed = |source: rustix::io::Errno| SpawnError::new(SpawnStage::Stage, source, &command);
         let socket = (starter.channel == Channel::Inherited)
             .then(|| socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None))
             .transpose()

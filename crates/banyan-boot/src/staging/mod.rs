@@ -19,7 +19,6 @@ mod error;
 mod holes;
 mod intake;
 mod leftover;
-mod made;
 mod merge;
 pub(crate) mod pack;
 pub(crate) mod parcel;
@@ -29,7 +28,6 @@ mod partial;
 pub(crate) mod place;
 mod reading;
 mod source;
-mod special;
 pub(crate) mod store;
 #[cfg(test)]
 mod tests;
@@ -46,8 +44,7 @@ use crate::problem::Problem;
 
 pub use assembly::Assembly;
 pub use error::StageError;
-pub use leftover::remove_leftovers;
-pub use made::MadeDirectories;
+pub use leftover::{MadeDirectories, remove_leftovers};
 pub use parcel::{Parcel, Parcels};
 pub use parcel_store::{ParcelError, ParcelStore, Wanted};
 pub use part::{Part, Parts};
