@@ -1,0 +1,106 @@
+//! Front-ends and members that wait for each other in tasks.
+
+use std::rc::Rc;
+use std::time::Duration;
+
+use banyan::tokio::AsyncNetwork;
+use banyan::{Launcher, Network, NetworkOptions, ProcessDistribution, Record, SessionOptions, StreamOptions, Wave};
+use tokio::runtime::{Builder, Runtime};
+use tokio::task::{LocalSet, yield_now};
+
+use crate::harness::WAY;
+use crate::member::Order;
+
+/// The [way](WAY) of tests whose networks are over TCP alone.
+pub(crate) const ONLY_TCP: &str = "only_tcp";
+
+/// More than anything here takes.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// No member has this number.
+const NOBODY: u32 = u32::MAX;
+
+#[derive(Record)]
+struct Sum {
+    sum: u64,
+}
+
+const SUM: &str = "sum(one) as sum";
+
+pub(crate) fn runtime() -> Runtime {
+    Builder::new_current_thread().enable_io().build().expect("a runtime")
+}
+
+fn options(topology: &str) -> NetworkOptions {
+    let session = SessionOptions::default().launcher(Launcher::Local).deadline(PATIENCE);
+    let only_tcp = std::env::var(WAY).is_ok_and(|way| way == ONLY_TCP);
+    NetworkOptions::default().topology(topology.parse().unwrap()).session(session).only_tcp(only_tcp)
+}
+
+fn launch(options: &NetworkOptions) -> AsyncNetwork {
+    let members = ProcessDistribution::new(std::env::current_exe().unwrap(), ["member"]);
+    AsyncNetwork::new(Network::launch(&members, options).unwrap()).unwrap()
+}
+
+fn assert_whole(wave: &Wave, number: u64, members: u64) {
+    assert_eq!((wave.number(), wave.read::<Sum>().unwrap().sum), (number, members));
+}
+
+pub(crate) fn every_wave_is_found_while_other_tasks_run() {
+    let tasks = LocalSet::new();
+    tasks.block_on(&runtime(), async {
+        let network = launch(&options("2x4"));
+        let stream = network.open(&network.everyone(), SUM).unwrap();
+        let busy = tokio::task::spawn_local(async {
+            loop {
+                yield_now().await;
+            }
+        });
+        stream.send(0, &Order { records: 2_000, all_but: NOBODY }).unwrap();
+        for number in 0..2_000 {
+            assert_whole(&network.recv_any().await.unwrap(), number, 8);
+        }
+        busy.abort();
+        // Now nobody else wakes the task.
+        for number in 2_000..2_100 {
+            stream.send(0, &Order { records: 1, all_but: NOBODY }).unwrap();
+            assert_whole(&network.next_wave(&stream).await.unwrap(), number, 8);
+        }
+    });
+}
+
+pub(crate) fn tasks_that_wait_for_different_streams_get_their_waves() {
+    let tasks = LocalSet::new();
+    tasks.block_on(&runtime(), async {
+        let network = Rc::new(launch(&options("2x4")));
+        let waiting: Vec<_> = (0..4)
+            .map(|_| {
+                let network = Rc::clone(&network);
+                tokio::task::spawn_local(async move {
+                    let stream = network.open(&network.everyone(), SUM).unwrap();
+                    for number in 0..300 {
+                        stream.send(0, &Order { records: 1, all_but: NOBODY }).unwrap();
+                        assert_whole(&network.next_wave(&stream).await.unwrap(), number, 8);
+                    }
+                })
+            })
+            .collect();
+        for task in waiting {
+            task.await.unwrap();
+        }
+    });
+}
+
+pub(crate) fn a_wave_that_a_time_ends_is_found() {
+    let mut options = options("flat:2");
+    // Longer than the test may take: nothing else makes the descriptor ready.
+    options.node.stopped = None;
+    (options.heartbeat, options.silence) = (2 * PATIENCE, 4 * PATIENCE);
+    runtime().block_on(async {
+        let network = launch(&options);
+        let timeout = StreamOptions::reduce(SUM).synchronised("timeout 200ms".parse().unwrap());
+        let stream = network.open(&network.everyone(), timeout).unwrap();
+        stream.send(0, &Order { records: 1, all_but: 1 }).unwrap();
+        assert_whole(&network.next_wave(&stream).await.unwrap(), 0, 1);
+    });
+}
