@@ -3,11 +3,8 @@
 use std::io;
 use std::ops::{Deref, DerefMut};
 
+use super::watched::{Ready, Watched, give_way};
 use banyan_tree::{BackEnd, Incoming, Report, TreeError};
-use tokio::io::Interest;
-use tokio::io::unix::AsyncFd;
-
-use super::watched::{Watched, give_way};
 
 /// A [`BackEnd`] whose waiting calls are futures.
 ///
@@ -15,7 +12,8 @@ use super::watched::{Watched, give_way};
 /// receives, or with [`flush`](BackEnd::flush).
 #[derive(Debug)]
 pub struct AsyncBackEnd {
-    back_end: AsyncFd<Watched<BackEnd>>,
+    watched: Watched,
+    back_end: BackEnd,
 }
 
 impl AsyncBackEnd {
@@ -27,7 +25,7 @@ impl AsyncBackEnd {
     /// # Panics
     /// Outside of a runtime whose I/O driver is enabled.
     pub fn new(back_end: BackEnd) -> io::Result<AsyncBackEnd> {
-        Ok(AsyncBackEnd { back_end: AsyncFd::with_interest(Watched(back_end), Interest::READABLE)? })
+        Ok(AsyncBackEnd { watched: Watched::new(&back_end)?, back_end })
     }
 
     /// Waits for the next record, as [`BackEnd::recv`] does.
@@ -48,29 +46,27 @@ impl AsyncBackEnd {
 
     /// Gives the back-end back: to [`leave`](BackEnd::leave), for example.
     pub fn into_inner(self) -> BackEnd {
-        self.back_end.into_inner().0
+        self.back_end
     }
 
     async fn wait<T>(
         &mut self,
         mut look: impl FnMut(&mut BackEnd) -> Result<Option<T>, TreeError>,
     ) -> Result<T, TreeError> {
-        // What came with an earlier call makes no descriptor ready.
-        let mut found = look(self)?;
+        let mut ready: Option<Ready<'_>> = None;
         loop {
-            if let Some(found) = found {
+            // Before any wait, too: what an earlier call took in makes no descriptor ready.
+            if let Some(found) = look(&mut self.back_end)? {
                 return Ok(found);
             }
-            if self.back_end.get_ref().is_ready()? {
+            if self.watched.is_ready()? {
                 give_way().await;
-                found = look(self)?;
                 continue;
             }
-            let mut guard = self.back_end.readable_mut().await?;
-            found = look(&mut guard.get_inner_mut().0)?;
-            if found.is_none() && !guard.get_inner().is_ready()? {
-                guard.clear_ready();
+            if let Some(mut ready) = ready.take() {
+                ready.clear_ready();
             }
+            ready = Some(self.watched.ready().await?);
         }
     }
 }
@@ -79,12 +75,12 @@ impl Deref for AsyncBackEnd {
     type Target = BackEnd;
 
     fn deref(&self) -> &BackEnd {
-        &self.back_end.get_ref().0
+        &self.back_end
     }
 }
 
 impl DerefMut for AsyncBackEnd {
     fn deref_mut(&mut self) -> &mut BackEnd {
-        &mut self.back_end.get_mut().0
+        &mut self.back_end
     }
 }

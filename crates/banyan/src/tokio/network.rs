@@ -7,19 +7,18 @@ use std::pin::pin;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::{Poll, Waker};
 
+use super::watched::{Ready, Watched, give_way};
 use banyan_tree::{Network, Report, Stream, TreeError, Wave};
-use tokio::io::Interest;
-use tokio::io::unix::{AsyncFd, AsyncFdReadyGuard};
-
-use super::watched::{Watched, give_way};
 
 /// A [`Network`] whose waiting calls are futures.
 ///
-/// Several tasks may wait at once: for waves of different streams, say. Do not use
+/// Several tasks may wait at once: for waves of different streams, say. A call that blocks, such as a send without room,
+/// takes in what tasks wait for, and they may find it up to a second later. Do not use
 /// [`background`](Network::background) at the same time: its thread reads what tasks wait for.
 #[derive(Debug)]
 pub struct AsyncNetwork {
-    network: AsyncFd<Watched<Network>>,
+    watched: Watched,
+    network: Network,
     waiters: Mutex<Waiters>,
 }
 
@@ -40,8 +39,7 @@ impl AsyncNetwork {
     /// # Panics
     /// Outside of a runtime whose I/O driver is enabled.
     pub fn new(network: Network) -> io::Result<AsyncNetwork> {
-        let network = AsyncFd::with_interest(Watched(network), Interest::READABLE)?;
-        Ok(AsyncNetwork { network, waiters: Mutex::default() })
+        Ok(AsyncNetwork { watched: Watched::new(&network)?, network, waiters: Mutex::default() })
     }
 
     /// Waits for the next wave of any stream, as [`Network::recv_any`] does.
@@ -70,35 +68,35 @@ impl AsyncNetwork {
 
     /// Gives the network back.
     pub fn into_inner(self) -> Network {
-        self.network.into_inner().0
+        self.network
     }
 
     async fn wait<T>(&self, look: impl Fn(&Network) -> Result<Option<T>, TreeError>) -> Result<T, TreeError> {
-        let mut guard: Option<AsyncFdReadyGuard<'_, Watched<Network>>> = None;
+        let mut ready: Option<Ready<'_>> = None;
         loop {
             let taken = self.waiters().taken;
-            let takes_in = self.network.get_ref().is_ready()?;
-            let found = look(self);
+            let takes_in = self.watched.is_ready()?;
+            let found = look(&self.network);
             if takes_in {
                 self.wake_all();
             }
             if let Some(found) = found? {
                 return Ok(found);
             }
-            if self.network.get_ref().is_ready()? {
+            if self.watched.is_ready()? {
                 give_way().await;
                 continue;
             }
-            if let Some(mut guard) = guard.take() {
-                guard.clear_ready();
+            if let Some(mut ready) = ready.take() {
+                ready.clear_ready();
             }
-            guard = self.something(taken).await?;
+            ready = self.something(taken).await?;
         }
     }
 
     /// Waits until the descriptor is ready, or another task has taken something in since this number was read.
-    async fn something(&self, taken: u64) -> io::Result<Option<AsyncFdReadyGuard<'_, Watched<Network>>>> {
-        let mut ready = pin!(self.network.readable());
+    async fn something(&self, taken: u64) -> io::Result<Option<Ready<'_>>> {
+        let mut ready = pin!(self.watched.ready());
         poll_fn(|context| {
             if self.waiters().wait(taken, context.waker()) {
                 ready.as_mut().poll(context).map_ok(Some)
@@ -139,6 +137,6 @@ impl Deref for AsyncNetwork {
     type Target = Network;
 
     fn deref(&self) -> &Network {
-        &self.network.get_ref().0
+        &self.network
     }
 }

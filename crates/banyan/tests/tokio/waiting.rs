@@ -1,14 +1,16 @@
 //! Front-ends and members that wait for each other in tasks.
 
-use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
 use banyan::tokio::AsyncNetwork;
 use banyan::{Launcher, Network, NetworkOptions, ProcessDistribution, Record, SessionOptions, StreamOptions, Wave};
+use rustix::process::{Pid, Signal, kill_process};
 use tokio::runtime::{Builder, Runtime};
-use tokio::task::{LocalSet, yield_now};
+use tokio::task::yield_now;
 
 use crate::harness::WAY;
+use crate::harness::processes::{MARKER, marked, name, status};
 use crate::member::Order;
 
 /// The [way](WAY) of tests whose networks are over TCP alone.
@@ -47,11 +49,10 @@ fn assert_whole(wave: &Wave, number: u64, members: u64) {
 }
 
 pub(crate) fn every_wave_is_found_while_other_tasks_run() {
-    let tasks = LocalSet::new();
-    tasks.block_on(&runtime(), async {
+    runtime().block_on(async {
         let network = launch(&options("2x4"));
         let stream = network.open(&network.everyone(), SUM).unwrap();
-        let busy = tokio::task::spawn_local(async {
+        let busy = tokio::spawn(async {
             loop {
                 yield_now().await;
             }
@@ -70,13 +71,12 @@ pub(crate) fn every_wave_is_found_while_other_tasks_run() {
 }
 
 pub(crate) fn tasks_that_wait_for_different_streams_get_their_waves() {
-    let tasks = LocalSet::new();
-    tasks.block_on(&runtime(), async {
-        let network = Rc::new(launch(&options("2x4")));
+    runtime().block_on(async {
+        let network = Arc::new(launch(&options("2x4")));
         let waiting: Vec<_> = (0..4)
             .map(|_| {
-                let network = Rc::clone(&network);
-                tokio::task::spawn_local(async move {
+                let network = Arc::clone(&network);
+                tokio::spawn(async move {
                     let stream = network.open(&network.everyone(), SUM).unwrap();
                     for number in 0..300 {
                         stream.send(0, &Order { records: 1, all_but: NOBODY }).unwrap();
@@ -102,5 +102,29 @@ pub(crate) fn a_wave_that_a_time_ends_is_found() {
         let stream = network.open(&network.everyone(), timeout).unwrap();
         stream.send(0, &Order { records: 1, all_but: 1 }).unwrap();
         assert_whole(&network.next_wave(&stream).await.unwrap(), 0, 1);
+    });
+}
+
+/// An agent of this test: the child of its keeper.
+fn worker() -> Pid {
+    let is_keepers = |pid: Pid| {
+        status(pid).and_then(|(_, parent)| Pid::from_raw(parent)).is_some_and(|parent| name(parent) == "banyan-keeper")
+    };
+    let mut processes = marked(&std::env::var(MARKER).unwrap_or_default()).into_iter();
+    processes.find(|pid| name(*pid) == "banyan-agent" && is_keepers(*pid)).expect("an agent")
+}
+
+pub(crate) fn a_member_that_waits_leaves_an_agent_that_is_stopped() {
+    runtime().block_on(async {
+        let network = launch(&options("2x2"));
+        let stream = network.open(&network.everyone(), SUM).unwrap();
+        stream.send(0, &Order { records: 1, all_but: NOBODY }).unwrap();
+        assert_whole(&network.next_wave(&stream).await.unwrap(), 0, 4);
+        let worker = worker();
+        kill_process(worker, Signal::STOP).unwrap();
+        // Its members find out that it is silent only by the clock.
+        stream.send(0, &Order { records: 1, all_but: NOBODY }).unwrap();
+        assert_whole(&network.next_wave(&stream).await.unwrap(), 1, 4);
+        kill_process(worker, Signal::CONT).unwrap();
     });
 }
