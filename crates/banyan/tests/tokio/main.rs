@@ -21,6 +21,7 @@ fn main() -> ExitCode {
 const TESTS: &[harness::Test] = tests![
     waiting::every_wave_is_found_while_other_tasks_run,
     waiting::tasks_that_wait_for_different_streams_get_their_waves,
+    waiting::a_wave_that_another_task_took_in_is_found_at_once,
     waiting::a_wave_that_a_time_ends_is_found,
     waiting::a_member_that_waits_leaves_an_agent_that_is_stopped,
 ];

@@ -1,10 +1,15 @@
 //! Front-ends and members that wait for each other in tasks.
 
+use std::future::{Future, poll_fn};
+use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::Poll;
 use std::time::Duration;
 
 use banyan::tokio::AsyncNetwork;
 use banyan::{Launcher, Network, NetworkOptions, ProcessDistribution, Record, SessionOptions, StreamOptions, Wave};
+use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, Signal, kill_process};
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::yield_now;
@@ -88,6 +93,42 @@ pub(crate) fn tasks_that_wait_for_different_streams_get_their_waves() {
         for task in waiting {
             task.await.unwrap();
         }
+    });
+}
+
+pub(crate) fn a_wave_that_another_task_took_in_is_found_at_once() {
+    const WAVES: u64 = 20;
+    runtime().block_on(async {
+        let network = Arc::new(launch(&options("flat:1")));
+        let [silent, stream] = [(); 2].map(|()| Arc::new(network.open(&network.everyone(), SUM).unwrap()));
+        let found = Arc::new(AtomicU64::new(0));
+        let task = tokio::spawn({
+            let (network, stream, found) = (Arc::clone(&network), Arc::clone(&stream), Arc::clone(&found));
+            async move {
+                for number in 0..WAVES {
+                    assert_whole(&network.next_wave(&stream).await.unwrap(), number, 1);
+                    found.fetch_add(1, Ordering::Relaxed);
+                }
+            }
+        });
+        yield_now().await;
+        let mut at_once = 0;
+        for number in 0..WAVES {
+            stream.send(0, &Order { records: 1, all_but: NOBODY }).unwrap();
+            // Something has come, and tokio does not know yet.
+            poll(&mut [PollFd::new(&**network, PollFlags::IN)], None).unwrap();
+            let mut other = pin!(network.next_wave(&silent));
+            let looked = poll_fn(|context| Poll::Ready(other.as_mut().poll(context).is_pending()));
+            assert!(looked.await, "nobody sends on this stream");
+            yield_now().await;
+            at_once += u64::from(found.load(Ordering::Relaxed) > number);
+            while found.load(Ordering::Relaxed) <= number {
+                yield_now().await;
+            }
+        }
+        task.await.unwrap();
+        // What came first was not always a wave.
+        assert!(at_once > WAVES / 2, "{at_once} of {WAVES}");
     });
 }
 
