@@ -248,7 +248,11 @@ impl BackEnd {
         self.ensure_member()?;
         match self.take() {
             None if self.is_over => Err(self.end()),
-            incoming => incoming.transpose(),
+            None => {
+                self.driver.set_alarm();
+                Ok(None)
+            }
+            Some(incoming) => incoming.map(Some),
         }
     }
 
@@ -292,6 +296,10 @@ impl BackEnd {
         }
         match self.events.pop() {
             None if self.is_over => Err(self.end()),
+            None => {
+                self.driver.set_alarm();
+                Ok(None)
+            }
             report => Ok(report),
         }
     }
@@ -817,7 +825,8 @@ impl BackEnd {
     }
 }
 
-/// Ready to read when [`try_recv`](BackEnd::try_recv) should be called.
+/// Ready to read when [`try_recv`](BackEnd::try_recv) should be called: there may be something to receive, or a time is over
+/// that the member waits for. Whoever sleeps on it may do so without a limit, once `try_recv` has found nothing.
 impl AsFd for BackEnd {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.driver.poller().as_fd()

@@ -84,6 +84,7 @@
 //! - `files`: record files, as module [`files`](https://docs.rs/banyan-files).
 //! - `text`: records as JSON, XML and CSV, as module [`text`](https://docs.rs/banyan-text).
 //! - `arrow`: `text`, and export to Arrow IPC.
+//! - `tokio`: [`Network`] and [`BackEnd`] whose waiting calls are futures, as module [`tokio`](https://docs.rs/banyan).
 
 #![forbid(unsafe_code)]
 
@@ -95,6 +96,8 @@ pub use banyan_ndr as ndr;
 pub use banyan_ranks as ranks;
 #[cfg(feature = "text")]
 pub use banyan_text as text;
+#[cfg(feature = "tokio")]
+pub mod tokio;
 pub use banyan_tree as tree;
 
 pub use banyan_boot::{

@@ -221,7 +221,8 @@ impl Tools<'_> {
 
 /// The arguments that choose all crates with all their features, in one build for most steps: Arrow, which is off by
 /// default, takes nothing away. Without it the lints and `without jit` see the same code.
-pub(crate) const EVERYTHING: &[&str] = &["--workspace", "--features", "banyan-cli/arrow,banyan/arrow,banyan/files"];
+pub(crate) const EVERYTHING: &[&str] =
+    &["--workspace", "--features", "banyan-cli/arrow,banyan/arrow,banyan/files,banyan/tokio"];
 
 /// `cargo` with these arguments, by the tool-chain in use.
 fn cargo<const N: usize>(arguments: [&str; N]) -> Command {

@@ -265,6 +265,15 @@ impl Driver {
         }
     }
 
+    /// The caller may sleep on the poller for any time: it is ready when a time is over.
+    pub(crate) fn set_alarm(&mut self) {
+        let Some(timeout) = self.prepare(None) else { return };
+        self.alarm = self.alarm.take().or_else(|| Alarm::new(&self.poller));
+        if let Some(alarm) = &mut self.alarm {
+            alarm.ring_within(timeout, self.prepared);
+        }
+    }
+
     /// Says in shared memory that this process may be asleep, if others wait on the poller; wakes them if there is something to
     /// look at.
     fn doze_watched(&mut self) {
