@@ -8,15 +8,15 @@ use banyan_link::{Address, Arena, Frame, Kind};
 use bytes::Bytes;
 
 use crate::ids::{NodeId, StreamId, Wave};
-use crate::message::{Ancestor, Attach, Message, Opening, Packet, Scatter};
+use crate::message::{Ancestor, Attach, Chosen, Message, Opening, Packet, Scatter};
 use crate::run::{Bodies, Run};
 use crate::stream_options::Direction;
 
 use super::book::{AddressBook, NODES};
 use super::sets::MemberSets;
 use super::{
-    ACKNOWLEDGE, ADDRESSES, AGAIN, ANCESTRY, APART, ATTACH, BEGIN, BODIES, BODY_ALIGN, CERTAIN, CLOSE, CONFIRM,
-    COPIED_BODIES, COUNT, COUNTED, ENDED, EXAMINE, FAILED, FIELD_MISSING, FRESH, GONE, LISTED, MEMBERS, NEW, OPEN,
+    ACKNOWLEDGE, ADDRESSES, AGAIN, ANCESTRY, APART, ATTACH, BEGIN, BODIES, BODY_ALIGN, CERTAIN, CHOSEN, CLOSE, CONFIRM,
+    COPIED_BODIES, COUNT, COUNTED, ENDED, EXAMINE, FAILED, FIELD_MISSING, FRESH, GAP, GONE, JOINS_HEARD, LISTED, MEMBERS, NEW, OPEN,
     OVER, OVERDUE, PARTIAL, PARTICIPATE, PLACED, RECEIVED, RECORD, REFUSE, RESEND, RUN, RUN_WAVES, SCATTER,
     SHORTEST_PAYLOAD, SIZES, SKIPPED, SUCCEEDED, TAKEN, UNCOMBINED, URGENT, VIOLATED, WANT_ACKNOWLEDGEMENT,
     WANT_RECEIPT, WELCOME, WITHDRAW, YIELDS, addresses, opening, pieces, structure,
@@ -109,6 +109,11 @@ impl Encoder {
             }
             Message::Resend { stream, from } => out.push(numbered(RESEND, *stream, *from)),
             Message::Skipped { stream, until } => out.push(numbered(SKIPPED, *stream, *until)),
+            Message::Gap { stream, from, until } => {
+                let payload = [from.to_le_bytes(), until.to_le_bytes()].concat();
+                self.push(frame(GAP, stream.0, 0), payload, out);
+            }
+            Message::JoinsHeard(joins) => out.push(frame(JOINS_HEARD, 0, *joins)),
             Message::Count(question) => out.push(frame(COUNT, 0, *question)),
             Message::Counted { question, node, figures } => {
                 let payload: Vec<u8> = figures.to_numbers().into_iter().flat_map(u64::to_le_bytes).collect();
@@ -148,14 +153,19 @@ impl Encoder {
     fn packet(&mut self, stream: StreamId, sequence: u64, packet: &Packet, out: &mut Vec<Frame>) {
         match packet {
             Packet::Record { tag, format, body, is_partial } => {
-                let mut head = [0; HEAD_BYTES];
-                head[..8].copy_from_slice(&sequence.to_le_bytes());
                 let flags = if *is_partial { PARTIAL } else { 0 };
                 let frame = Frame { flags, format: Some(*format), ..frame(RECORD, stream.0, *tag) };
-                self.push_with_bodies(frame, &head, body, out);
+                self.record(frame, sequence, 0, body, out);
             }
             _ => self.packet_rare(stream, sequence, packet, out),
         }
+    }
+
+    fn record(&mut self, frame: Frame, sequence: u64, set: u32, body: &Bytes, out: &mut Vec<Frame>) {
+        let mut head = [0; HEAD_BYTES];
+        head[..8].copy_from_slice(&sequence.to_le_bytes());
+        head[8..12].copy_from_slice(&set.to_le_bytes());
+        self.push_with_bodies(frame, &head, body, out);
     }
 
     #[cold]
@@ -173,6 +183,23 @@ impl Encoder {
                 let payload = [&sequence.to_le_bytes()[..], cause.as_bytes()].concat();
                 self.push(frame(FAILED, stream.0, *tag), payload, out);
             }
+            Packet::Chosen(chosen) => self.chosen(stream, sequence, chosen, out),
+        }
+    }
+
+    fn chosen(&mut self, stream: StreamId, sequence: u64, chosen: &Chosen, out: &mut Vec<Frame>) {
+        let set = self.set(&chosen.members, out);
+        match &chosen.content {
+            Packet::Record { tag, format, body, is_partial } => {
+                let flags = CHOSEN | if *is_partial { PARTIAL } else { 0 };
+                let frame = Frame { flags, format: Some(*format), ..frame(RECORD, stream.0, *tag) };
+                self.record(frame, sequence, set, body, out);
+            }
+            Packet::Failed { tag, cause } => {
+                let payload = [&sequence.to_le_bytes()[..], &set.to_le_bytes(), cause.as_bytes()].concat();
+                self.push(Frame { flags: CHOSEN, ..frame(FAILED, stream.0, *tag) }, payload, out);
+            }
+            _ => debug_assert!(false, "is for all members"),
         }
     }
 
