@@ -9,6 +9,7 @@ use banyan_ndr::FormatId;
 use bytes::Bytes;
 
 use super::Node;
+use super::log::Taken;
 use super::packets::SendError;
 use crate::ids::{LinkId, StreamId};
 use crate::message::{Chosen, Message, Packet};
@@ -52,32 +53,24 @@ impl Node {
 
     /// The parent has nothing between these packets for anyone at or below this node.
     pub(super) fn gap(&mut self, id: StreamId, from: u64, until: u64) {
-        if !self.streams.contains_key(&id) {
-            return self.note_early_packet(id, from);
-        }
-        if self.rank.is_some() {
-            return self.gap_at_member(id, from, until);
-        }
+        let is_member = self.rank.is_some();
         let Node { joins, streams, .. } = self;
-        let Some(stream) = streams.get_mut(&id) else { return };
-        if !stream.log.take_gap(from, until, joins) {
-            let next = stream.log.next();
-            return self.ask_again(id, next);
+        let Some(stream) = streams.get_mut(&id) else { return self.note_early_packet(id, from) };
+        let next = stream.log.next().max(from);
+        let taken = if is_member { stream.log.pass_gap(from, until) } else { stream.log.take_gap(from, until, joins) };
+        match taken {
+            Taken::New if is_member => {
+                stream.not_for_it += until - next;
+                self.tell_end_of_skip(id);
+            }
+            Taken::TooEarly => {
+                let next = stream.log.next();
+                return self.ask_again(id, next);
+            }
+            Taken::Known => self.repeat_received(id, until.saturating_sub(1)),
+            Taken::New | Taken::Dropped => {}
         }
         self.pump_down(id);
-        self.repeat_received(id, until.saturating_sub(1));
-    }
-
-    fn gap_at_member(&mut self, id: StreamId, from: u64, until: u64) {
-        let Some(stream) = self.streams.get_mut(&id) else { return };
-        let Some(packets) = stream.log.pass_gap(from, until) else {
-            let next = stream.log.next();
-            return self.ask_again(id, next);
-        };
-        stream.not_for_it += packets;
-        self.tell_end_of_skip(id);
-        self.pump_down(id);
-        self.repeat_received(id, until.saturating_sub(1));
     }
 
     /// Tells a child that packets between these are for nobody below it.

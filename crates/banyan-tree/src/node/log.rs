@@ -95,12 +95,14 @@ struct Cursor {
     sent: u64,
     /// Behind the last packet that it knows of. Those from there up to `sent` are for nobody below it.
     told: u64,
-    /// Behind the last packet that was ever sent: it may have those from `sent` on, which are sent again.
+    /// Behind the last packet that it was ever told of: it may have those from `told` on, which are sent again.
     reached: u64,
     /// The first packet that someone below has not taken.
     received: u64,
     /// The same, whatever it has asked for: nobody below has ever needed one before this.
     assured: u64,
+    /// Whether it is not known yet that it can go on where it is.
+    is_new: bool,
     /// Whether it has asked for packets, and waits to hear of all there are.
     is_asking: bool,
     /// Whether it has asked for packets again.
@@ -116,6 +118,7 @@ impl Cursor {
             reached: next,
             received: next,
             assured: next,
+            is_new: false,
             is_asking: false,
             answering: None,
         }
@@ -133,7 +136,6 @@ impl Cursor {
     /// Packets before this one are for nobody below.
     fn step_over(&mut self, until: u64) {
         self.sent = until;
-        self.reached = self.reached.max(until);
         self.set_received(self.received);
     }
 
@@ -148,6 +150,7 @@ impl Cursor {
         if self.sent < start && self.assured >= start {
             self.step_over(start);
         }
+        self.is_new &= self.sent < start;
     }
 }
 
@@ -185,7 +188,8 @@ impl Log {
 
     /// A child takes part. It has not heard of this packet; all below have taken what was for them before the other.
     pub(super) fn add_child(&mut self, link: LinkId, next: u64, received: u64) {
-        let cursor = Cursor { told: next, received, assured: received, ..Cursor::at(next.max(received)) };
+        let cursor =
+            Cursor { told: next, received, assured: received, is_new: true, ..Cursor::at(next.max(received)) };
         self.children.insert(link, cursor);
         if self.is_started {
             self.begin_newcomers();
@@ -318,32 +322,36 @@ impl Log {
         }
     }
 
-    /// The parent, which has heard of all these joins, has nothing for anyone below between these packets. False if it
-    /// has said something before that has not come.
-    pub(super) fn take_gap(&mut self, from: u64, until: u64, joins: &Joins) -> bool {
+    /// The parent, which has heard of all these joins, has nothing for anyone below between these packets.
+    pub(super) fn take_gap(&mut self, from: u64, until: u64, joins: &Joins) -> Taken {
         self.start_at(from);
         self.follow(from, until);
-        if from > self.next() {
-            return false;
+        let next = self.next();
+        if from > next {
+            return Taken::TooEarly;
         }
-        if until > self.next() {
+        if until > next {
             self.slots.push_gap(until, joins.heard());
         }
         let is_known = |link| joins.last(link) <= joins.heard();
         let waiting = self.children.iter_mut().filter(|(_, cursor)| (from..until).contains(&cursor.sent));
         waiting.filter(|(link, _)| is_known(**link)).for_each(|(_, cursor)| cursor.step_over(until));
-        true
+        if until > next { Taken::New } else { Taken::Known }
     }
 
-    /// As [`take_gap`](Self::take_gap), at a member: how many packets are not for it.
-    pub(super) fn pass_gap(&mut self, from: u64, until: u64) -> Option<u64> {
+    /// As [`take_gap`](Self::take_gap), at a member.
+    pub(super) fn pass_gap(&mut self, from: u64, until: u64) -> Taken {
         self.start_at(from);
         self.follow(from, until);
         let next = self.next();
-        if until > next && from <= next {
-            self.slots.begin_at(until);
+        if from > next {
+            return Taken::TooEarly;
         }
-        (from <= next).then(|| until.saturating_sub(next))
+        if until <= next {
+            return Taken::Known;
+        }
+        self.slots.begin_at(until);
+        Taken::New
     }
 
     /// As [`take`](Self::take), at a member, which has nobody to keep a packet for.
@@ -377,6 +385,22 @@ impl Log {
             .map(|(link, cursor)| {
                 *cursor = Cursor { reached: cursor.reached.max(until), ..Cursor::at(until) };
                 *link
+            })
+            .collect()
+    }
+
+    /// At the front-end: children that need packets which are gone, and the first that they do not miss. Those behind the last
+    /// that a child knows of were not for anyone who was below it.
+    pub(super) fn skip_dropped(&mut self) -> Vec<(LinkId, u64)> {
+        self.question = None;
+        let start = self.start();
+        let behind = self.children.iter_mut().filter(|(_, cursor)| cursor.sent < start);
+        behind
+            .map(|(link, cursor)| {
+                let told = if cursor.is_new { start } else { cursor.reached.min(start) };
+                let (reached, is_asking) = (cursor.reached.max(told), cursor.is_asking);
+                *cursor = Cursor { told, reached, is_asking, ..Cursor::at(start) };
+                (*link, told)
             })
             .collect()
     }
@@ -447,7 +471,7 @@ impl Log {
         let next = self.next();
         let answered = self.children.iter_mut().filter(|(_, cursor)| cursor.is_asking && cursor.sent == next);
         let told = answered.map(|(link, cursor)| {
-            cursor.is_asking = false;
+            (cursor.is_asking, cursor.reached) = (false, cursor.reached.max(next));
             (*link, std::mem::replace(&mut cursor.told, next), next)
         });
         told.filter(|(_, from, until)| from < until).collect()

@@ -544,9 +544,8 @@ impl Node {
         match ask {
             Some(_) if is_root => {
                 let Some(log) = self.log_mut(id) else { return };
-                let start = log.start();
-                for link in log.skip(start) {
-                    self.send(link, Message::Skipped { stream: id, until: start });
+                for (link, until) in log.skip_dropped() {
+                    self.send(link, Message::Skipped { stream: id, until });
                 }
                 return self.pump_down(id);
             }
