@@ -45,7 +45,7 @@ pub enum SendError {
         parts: u32,
     },
     /// Not members of the stream.
-    #[error("members {others} are not in {stream}; send to members of the stream")]
+    #[error("members {others} are not in {stream}; Stream::members has those that are")]
     Others {
         /// The stream.
         stream: StreamId,
