@@ -58,6 +58,10 @@ impl Node {
         let Some(stream) = streams.get_mut(&id) else { return self.note_early_packet(id, from) };
         let next = stream.log.next().max(from);
         let taken = if is_member { stream.log.pass_gap(from, until) } else { stream.log.take_gap(from, until, joins) };
+        if stream.received_asked == next && next > 0 {
+            // The parent has asked for these as well, and knew already that they are not for this node.
+            stream.received_asked = until.max(next);
+        }
         match taken {
             Taken::New if is_member => {
                 stream.not_for_it += until - next;
@@ -67,9 +71,9 @@ impl Node {
                 let next = stream.log.next();
                 return self.ask_again(id, next);
             }
-            Taken::Known => self.repeat_received(id, until.saturating_sub(1)),
-            Taken::New | Taken::Dropped => {}
+            Taken::New | Taken::Known | Taken::Dropped => {}
         }
+        self.repeat_received(id, from..until);
         self.pump_down(id);
     }
 

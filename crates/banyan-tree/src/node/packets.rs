@@ -1,6 +1,6 @@
 //! What goes down: packets, from the front-end to the members of a stream.
 
-use std::ops::Bound;
+use std::ops::{Bound, Range};
 use std::sync::Arc;
 
 use banyan_boot::RankSet;
@@ -214,11 +214,11 @@ impl Node {
             // What a member has not taken is nothing to report.
             Taken::New if is_for_program => return self.take_new(id, sequence, packet),
             Taken::New => self.take_new(id, sequence, packet),
-            Taken::Known => self.repeat_received(id, sequence),
+            Taken::Known => self.repeat_received(id, sequence..sequence + 1),
             Taken::Dropped => {
                 let links = log.waiting_for(sequence);
                 links.into_iter().for_each(|link| self.send_old(link, id, sequence, &packet));
-                self.repeat_received(id, sequence);
+                self.repeat_received(id, sequence..sequence + 1);
             }
             Taken::TooEarly => {
                 let from = log.next();
@@ -599,9 +599,9 @@ impl Node {
 
     /// Tells a parent that has sent again what this node had told it to have taken. It did not believe that, before it had
     /// sent it.
-    pub(super) fn repeat_received(&mut self, id: StreamId, sequence: u64) {
+    pub(super) fn repeat_received(&mut self, id: StreamId, again: Range<u64>) {
         let reported = self.streams.get(&id).map_or(self.control_reported, |stream| stream.reported);
-        if sequence + 1 == reported {
+        if again.start < reported && reported <= again.end {
             self.tell_received(id);
         }
     }
