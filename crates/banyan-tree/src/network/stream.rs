@@ -341,6 +341,12 @@ impl Wave {
         &self.whole.missing
     }
 
+    /// The tag that its member gave the record ([`BackEnd::send_tagged`](crate::BackEnd::send_tagged)); 0 without one. Members
+    /// of one wave may give several: then it is the tag of the lowest rank that is in the wave with a record.
+    pub fn tag(&self) -> u32 {
+        self.whole.tag
+    }
+
     /// The record as it came.
     pub fn body(&self) -> &[u8] {
         &self.whole.body

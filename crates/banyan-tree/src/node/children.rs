@@ -361,8 +361,8 @@ impl Node {
             return !self.below.chain(place.node).any(|node| root.has_given_up(node));
         }
         let before = self.below.epoch(first.node).is_some_and(|epoch| epoch.0 + 1 == first.epoch.0);
-        let is_with_it = place.node == first.node
-            || (known == place && self.below.chain(place.node).any(|node| node == first.node));
+        let is_with_it =
+            place.node == first.node || (known == place && self.below.chain(place.node).any(|node| node == first.node));
         before && is_with_it
     }
 

@@ -188,8 +188,7 @@ impl Log {
 
     /// A child takes part. It has not heard of this packet; all below have taken what was for them before the other.
     pub(super) fn add_child(&mut self, link: LinkId, next: u64, received: u64) {
-        let cursor =
-            Cursor { told: next, received, assured: received, is_new: true, ..Cursor::at(next.max(received)) };
+        let cursor = Cursor { told: next, received, assured: received, is_new: true, ..Cursor::at(next.max(received)) };
         self.children.insert(link, cursor);
         if self.is_started {
             self.begin_newcomers();
@@ -485,8 +484,8 @@ impl Log {
         let known = self.slots.replace(sequence, packet.clone(), joins);
         // A filter may have failed on it the first time.
         self.bytes = self.bytes + packet.size() - known.as_ref().map_or(0, Packet::size);
-        self.scattered = self.scattered + usize::from(is_scattered(packet))
-            - usize::from(known.as_ref().is_some_and(is_scattered));
+        self.scattered =
+            self.scattered + usize::from(is_scattered(packet)) - usize::from(known.as_ref().is_some_and(is_scattered));
         if is_scattered(packet) {
             self.repeated.insert(sequence);
         }

@@ -13,7 +13,8 @@ use super::{Said, file, recorded};
 use crate::driver::{Above, Invited, Note};
 use crate::ids::{Epoch, Level, NodeId, StreamId, Wave};
 use crate::message::{
-    Ancestor, Ancestry, Attach, Candidate, Gone, Message, NodeInfo, Opening, Packet, Resume, Scatter, Succession,
+    Ancestor, Ancestry, Attach, Candidate, Chosen, Gone, Message, NodeInfo, Opening, Packet, Resume, Scatter,
+    Succession,
 };
 use crate::node::{Figures, NodeOptions};
 use crate::run::{Bodies, Run};
@@ -87,6 +88,7 @@ fn all() -> Vec<(&'static str, Message)> {
     };
     let gone = Gone { node: NodeId(4), epoch: Epoch(6), is_certain: true, resumes: resumes() };
     let record = Packet::Record { tag: 10, format: FORMAT, body: Bytes::from_static(&[1; 9]), is_partial: false };
+    let chosen = |content| packet(Packet::Chosen(Arc::new(Chosen { members: set([1, 5]), content })));
     let figures = Box::new(Figures::from_numbers(std::array::from_fn(|at| 1 << (at + 20))));
     let (node, child, cause) = (NodeId(4), NodeId(5), Arc::from("because of é"));
     vec![
@@ -103,6 +105,7 @@ fn all() -> Vec<(&'static str, Message)> {
         ("ended", Message::Ended { node, members: set([2, 3]) }),
         ("run of bodies of one size", run(Bodies::of_size(FORMAT, 4, 3, Bytes::from_static(&[5; 12])).unwrap(), true)),
         ("run of bodies of several sizes", run(several, false)),
+        ("run with a tag", run(Bodies::one(FORMAT, Bytes::from_static(&[5; 3])).tagged(14), true)),
         ("run without bodies", run(Bodies::absent(NonZeroU32::MIN), true)),
         ("run of one long body", run(long, true)),
         ("participate", Message::Participate { stream: STREAM, next: Wave(7) }),
@@ -114,7 +117,9 @@ fn all() -> Vec<(&'static str, Message)> {
         ("begin", Message::Begin { stream: STREAM, next: Wave(8) }),
         ("taken", Message::Taken { stream: STREAM, bytes: 1 << 33 }),
         ("confirm", Message::Confirm { stream: STREAM, until: vec![(1, Wave(2)), (5, Wave(1 << 33))] }),
-        ("packet: record", packet(record)),
+        ("packet: record", packet(record.clone())),
+        ("packet: record for some", chosen(record)),
+        ("packet: failed for some", chosen(Packet::Failed { tag: 12, cause: Arc::clone(&cause) })),
         ("packet: scatter", packet(Packet::Scatter(Arc::new(scatter)))),
         ("packet: failed", packet(Packet::Failed { tag: 12, cause: Arc::clone(&cause) })),
         ("packet: open", packet(Packet::Open(opening()))),
@@ -124,6 +129,8 @@ fn all() -> Vec<(&'static str, Message)> {
         ("received", Message::Received { stream: STREAM, until: 6 }),
         ("resend", Message::Resend { stream: STREAM, from: 1 << 33 }),
         ("skipped", Message::Skipped { stream: STREAM, until: 9 }),
+        ("gap", Message::Gap { stream: STREAM, from: 3, until: 1 << 33 }),
+        ("joins heard", Message::JoinsHeard(3)),
         ("count", Message::Count(17)),
         ("counted", Message::Counted { question: 17, node, figures }),
         (

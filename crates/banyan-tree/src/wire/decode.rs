@@ -22,10 +22,11 @@ use super::pieces::Pieces;
 use super::reader::Reader;
 use super::sets::MemberSets;
 use super::{
-    ACKNOWLEDGE, ADDRESSES, AGAIN, ANCESTRY, APART, ATTACH, BEGIN, BODIES, CERTAIN, CHOSEN, CLOSE, CONFIRM, COUNT, COUNTED,
-    ENDED, EXAMINE, FAILED, FIELD_MISSING, FRESH, GAP, GONE, JOINS_HEARD, LARGEST_NUMBER, LISTED, LONGEST_SET, MEMBERS, NEW, OPEN, OVER,
-    OVERDUE, PARTIAL, PARTICIPATE, PLACED, RECEIVED, RECORD, REFUSE, RESEND, RUN, RUN_WAVES, SCATTER, SIZES, SKIPPED,
-    SUCCEEDED, TAKEN, UNCOMBINED, URGENT, VIOLATED, WANT_ACKNOWLEDGEMENT, WANT_RECEIPT, WELCOME, WITHDRAW, YIELDS,
+    ACKNOWLEDGE, ADDRESSES, AGAIN, ANCESTRY, APART, ATTACH, BEGIN, BODIES, CERTAIN, CHOSEN, CLOSE, CONFIRM, COUNT,
+    COUNTED, ENDED, EXAMINE, FAILED, FIELD_MISSING, FRESH, GAP, GONE, JOINS_HEARD, LARGEST_NUMBER, LISTED, LONGEST_SET,
+    MEMBERS, NEW, OPEN, OVER, OVERDUE, PARTIAL, PARTICIPATE, PLACED, RECEIVED, RECORD, REFUSE, RESEND, RUN, RUN_WAVES,
+    SCATTER, SIZES, SKIPPED, SUCCEEDED, TAGGED, TAKEN, UNCOMBINED, URGENT, VIOLATED, WANT_ACKNOWLEDGEMENT,
+    WANT_RECEIPT, WELCOME, WITHDRAW, YIELDS,
 };
 
 /// Reads the messages that come on one link.
@@ -188,15 +189,16 @@ impl Decoder {
         if count > RUN_WAVES || (!has_yields && first.after(count) > Wave(LARGEST_NUMBER)) {
             return Err(reader.value("how many waves there are", count));
         }
+        let tag = if frame.flags & TAGGED != 0 { tag(reader)? } else { 0 };
         let yields = if has_yields { Some(yields(reader, first, count)?) } else { None };
         let bodies = if frame.format.is_none() {
-            let is_plain = frame.flags & (SIZES | APART | YIELDS) == 0 && apart.is_none();
+            let is_plain = frame.flags & (SIZES | APART | YIELDS | TAGGED) == 0 && apart.is_none();
             let absent = absent(count, size).filter(|_| is_plain);
             absent.ok_or_else(|| reader.value("the size of what is absent", size))?
         } else {
             self.bodies_of_run(frame, reader, apart, (count, size))?
         };
-        let members = self.set(frame, reader)?;
+        let (members, bodies) = (self.set(frame, reader)?, bodies.tagged(tag));
         let (is_fresh, is_partial) = (frame.flags & FRESH != 0, frame.flags & PARTIAL != 0);
         Ok(Run { stream: StreamId(frame.stream), first, members, is_fresh, is_partial, yields, bodies })
     }
@@ -263,12 +265,7 @@ impl Decoder {
     }
 
     /// A record, and its number.
-    fn record(
-        &self,
-        frame: &Frame,
-        reader: &mut Reader<'_>,
-        apart: Option<Bytes>,
-    ) -> Result<(u64, Packet), WireError> {
+    fn record(&self, frame: &Frame, reader: &mut Reader<'_>, apart: Option<Bytes>) -> Result<(u64, Packet), WireError> {
         let sequence = reader.number("the packet's number")?;
         let format = format(frame, reader)?;
         let (set, later) = (reader.u32("a set of members")?, reader.u32("what is kept for later")?);
@@ -295,6 +292,13 @@ impl Decoder {
         let message = reader.message();
         self.sets.get(number).cloned().ok_or(WireError::UnknownSet { message, number })
     }
+}
+
+/// The tag of records, which is not 0.
+fn tag(reader: &mut Reader<'_>) -> Result<u32, WireError> {
+    let tag = reader.u32("the tag")?;
+    reader.padding()?;
+    if tag == 0 { Err(reader.value("the tag", tag)) } else { Ok(tag) }
 }
 
 /// Packets for others.

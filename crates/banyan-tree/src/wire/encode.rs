@@ -16,10 +16,10 @@ use super::book::{AddressBook, NODES};
 use super::sets::MemberSets;
 use super::{
     ACKNOWLEDGE, ADDRESSES, AGAIN, ANCESTRY, APART, ATTACH, BEGIN, BODIES, BODY_ALIGN, CERTAIN, CHOSEN, CLOSE, CONFIRM,
-    COPIED_BODIES, COUNT, COUNTED, ENDED, EXAMINE, FAILED, FIELD_MISSING, FRESH, GAP, GONE, JOINS_HEARD, LISTED, MEMBERS, NEW, OPEN,
-    OVER, OVERDUE, PARTIAL, PARTICIPATE, PLACED, RECEIVED, RECORD, REFUSE, RESEND, RUN, RUN_WAVES, SCATTER,
-    SHORTEST_PAYLOAD, SIZES, SKIPPED, SUCCEEDED, TAKEN, UNCOMBINED, URGENT, VIOLATED, WANT_ACKNOWLEDGEMENT,
-    WANT_RECEIPT, WELCOME, WITHDRAW, YIELDS, addresses, opening, pieces, structure,
+    COPIED_BODIES, COUNT, COUNTED, ENDED, EXAMINE, FAILED, FIELD_MISSING, FRESH, GAP, GONE, JOINS_HEARD, LISTED,
+    MEMBERS, NEW, OPEN, OVER, OVERDUE, PARTIAL, PARTICIPATE, PLACED, RECEIVED, RECORD, REFUSE, RESEND, RUN, RUN_WAVES,
+    SCATTER, SHORTEST_PAYLOAD, SIZES, SKIPPED, SUCCEEDED, TAGGED, TAKEN, UNCOMBINED, URGENT, VIOLATED,
+    WANT_ACKNOWLEDGEMENT, WANT_RECEIPT, WELCOME, WITHDRAW, YIELDS, addresses, opening, pieces, structure,
 };
 
 /// Bytes of the numbers before the bodies of a run, and before a record; a multiple of [`BODY_ALIGN`].
@@ -259,16 +259,22 @@ impl Encoder {
         head[..8].copy_from_slice(&run.first.0.to_le_bytes());
         head[8..12].copy_from_slice(&bodies.len().to_le_bytes());
         head[12..].copy_from_slice(&size_of_each(bodies).to_le_bytes());
-        match &run.yields {
-            None => self.push_bodies(frame, &head, bodies, out),
-            Some(yields) => {
-                let mut head = head.to_vec();
-                head.extend_from_slice(&yields.records().to_le_bytes());
-                head.extend(yields.sources().iter().flat_map(|source| source.to_le_bytes()));
-                head.resize(head.len().next_multiple_of(BODY_ALIGN), 0);
-                self.push_bodies(Frame { flags: frame.flags | YIELDS, ..frame }, &head, bodies, out);
-            }
+        if run.yields.is_none() && bodies.tag() == 0 {
+            return self.push_bodies(frame, &head, bodies, out);
         }
+        let (mut frame, mut head) = (frame, head.to_vec());
+        if bodies.tag() != 0 {
+            frame.flags |= TAGGED;
+            head.extend_from_slice(&bodies.tag().to_le_bytes());
+            head.resize(head.len().next_multiple_of(BODY_ALIGN), 0);
+        }
+        if let Some(yields) = &run.yields {
+            frame.flags |= YIELDS;
+            head.extend_from_slice(&yields.records().to_le_bytes());
+            head.extend(yields.sources().iter().flat_map(|source| source.to_le_bytes()));
+            head.resize(head.len().next_multiple_of(BODY_ALIGN), 0);
+        }
+        self.push_bodies(frame, &head, bodies, out);
     }
 
     fn scatter(&mut self, stream: StreamId, sequence: u64, scatter: &Scatter, out: &mut Vec<Frame>) {

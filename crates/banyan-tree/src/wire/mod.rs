@@ -19,7 +19,7 @@
 //! | [`SUCCEEDED`] | the member | its life | | for each stream: its number (32 bits), the first free wave (64 bits) |
 //! | [`GONE`] | the node | its epoch | [`CERTAIN`] | resumes |
 //! | [`ENDED`] | the node that says so | number of the member set | | |
-//! | [`RUN`], with a format unless nothing is contributed | stream | number of the member set | [`FRESH`], [`PARTIAL`], [`SIZES`], [`APART`] | first wave (64 bits), how many waves (32 bits), bytes of each body (32 bits; 0 with [`SIZES`]); with [`SIZES`] where each body ends (32 bits each), padded; then the bodies |
+//! | [`RUN`], with a format unless nothing is contributed | stream | number of the member set | [`FRESH`], [`PARTIAL`], [`SIZES`], [`TAGGED`], [`APART`] | first wave (64 bits), how many waves (32 bits), bytes of each body (32 bits; 0 with [`SIZES`]); with [`TAGGED`] the tag (32 bits) and 96 bits of 0; with [`SIZES`] where each body ends (32 bits each), padded; then the bodies |
 //! | [`PARTICIPATE`], [`ACKNOWLEDGE`], [`BEGIN`] | stream | of the wave, the low 32 bits | | the high 32 bits, if they are not 0 |
 //! | [`WITHDRAW`], [`AGAIN`], [`WANT_ACKNOWLEDGEMENT`], [`WANT_RECEIPT`] | stream | | | |
 //! | [`RECORD`], with a format | stream | tag | [`PARTIAL`], [`CHOSEN`], [`APART`] | number of the packet (64 bits), with [`CHOSEN`] the number of the member set (32 bits) or else 0, 32 bits of 0, then the body |
@@ -168,6 +168,8 @@ const SIZES: u8 = 4;
 const YIELDS: u8 = 8;
 /// Flag of [`RECORD`] and [`FAILED`]: it is for some members of the stream.
 const CHOSEN: u8 = 4;
+/// Flag of [`RUN`]: the records have a tag.
+const TAGGED: u8 = 0x10;
 /// Flag of [`ATTACH`]: everyone has refused.
 const URGENT: u8 = 1;
 /// Flag of [`ATTACH`] and [`PLACED`]: the node is a member that has never had a parent.

@@ -96,10 +96,8 @@ pub(crate) fn agents_without_chosen_members_get_no_frame_and_hold_nobody_up() {
     let after = figures(&network);
     for place in &places {
         let [before, after] = [&before, &after].map(|figures| figures[&place.node]);
-        let (packets, frames) = (
-            after.packets_down - before.packets_down,
-            after.links.frames_received - before.links.frames_received,
-        );
+        let (packets, frames) =
+            (after.packets_down - before.packets_down, after.links.frames_received - before.links.frames_received);
         if way.contains(&place.node) {
             assert_eq!(packets, if place.rank.is_none() { records } else { 0 }, "{place:?}");
             assert!(frames > records / 100, "{place:?}: {frames} frames");
@@ -124,7 +122,9 @@ pub(crate) fn records_for_some_members_come_once_and_in_order_when_agents_are_ki
         match number % 7 {
             0 => send(&stream, number.to_string(), &mut sent),
             // Members of several agents, of one, and for a time a single one, so that the others hear of a long gap.
-            1..=3 => send_to(&stream, &[number % 12, number * 5 % 12].into_iter().collect(), number.to_string(), &mut sent),
+            1..=3 => {
+                send_to(&stream, &[number % 12, number * 5 % 12].into_iter().collect(), number.to_string(), &mut sent)
+            }
             4 => send_to(&stream, &ranks("4-7"), number.to_string(), &mut sent),
             _ => send_to(&stream, &ranks("11"), number.to_string(), &mut sent),
         }

@@ -12,6 +12,7 @@ use banyan_ndr::Record;
 use banyan_tree::{BackEnd, Incoming, Report, StreamId, TreeError, WaveNumber};
 
 use crate::setup::{ECHO, END, Order, SEND, Text, Value, compute, value};
+use crate::tagged;
 
 /// The same record as the others send, of another machine's making: other types in another order.
 #[derive(Record)]
@@ -117,6 +118,11 @@ fn serve(behaviour: &str) -> Result<(), TreeError> {
                 } else {
                     back_end.send_body(incoming.stream, &record.format, &body)?;
                 }
+            }
+            ECHO if behaviour == "tagged" => {
+                let record: Text = incoming.read()?;
+                let tag = tagged::tag(back_end.rank(), &record.text);
+                back_end.send_tagged(incoming.stream, tag, &record)?;
             }
             ECHO => {
                 let Text { text } = incoming.read()?;
