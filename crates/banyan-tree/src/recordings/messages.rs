@@ -105,7 +105,6 @@ fn all() -> Vec<(&'static str, Message)> {
         ("ended", Message::Ended { node, members: set([2, 3]) }),
         ("run of bodies of one size", run(Bodies::of_size(FORMAT, 4, 3, Bytes::from_static(&[5; 12])).unwrap(), true)),
         ("run of bodies of several sizes", run(several, false)),
-        ("run with a tag", run(Bodies::one(FORMAT, Bytes::from_static(&[5; 3])).tagged(14), true)),
         ("run without bodies", run(Bodies::absent(NonZeroU32::MIN), true)),
         ("run of one long body", run(long, true)),
         ("participate", Message::Participate { stream: STREAM, next: Wave(7) }),
@@ -118,8 +117,6 @@ fn all() -> Vec<(&'static str, Message)> {
         ("taken", Message::Taken { stream: STREAM, bytes: 1 << 33 }),
         ("confirm", Message::Confirm { stream: STREAM, until: vec![(1, Wave(2)), (5, Wave(1 << 33))] }),
         ("packet: record", packet(record.clone())),
-        ("packet: record for some", chosen(record)),
-        ("packet: failed for some", chosen(Packet::Failed { tag: 12, cause: Arc::clone(&cause) })),
         ("packet: scatter", packet(Packet::Scatter(Arc::new(scatter)))),
         ("packet: failed", packet(Packet::Failed { tag: 12, cause: Arc::clone(&cause) })),
         ("packet: open", packet(Packet::Open(opening()))),
@@ -129,8 +126,6 @@ fn all() -> Vec<(&'static str, Message)> {
         ("received", Message::Received { stream: STREAM, until: 6 }),
         ("resend", Message::Resend { stream: STREAM, from: 1 << 33 }),
         ("skipped", Message::Skipped { stream: STREAM, until: 9 }),
-        ("gap", Message::Gap { stream: STREAM, from: 3, until: 1 << 33 }),
-        ("joins heard", Message::JoinsHeard(3)),
         ("count", Message::Count(17)),
         ("counted", Message::Counted { question: 17, node, figures }),
         (
@@ -143,13 +138,18 @@ fn all() -> Vec<(&'static str, Message)> {
                 cause: Arc::clone(&cause),
             },
         ),
-        ("violated", Message::Violated { node, child, cause }),
+        ("violated", Message::Violated { node, child, cause: Arc::clone(&cause) }),
         ("overdue", Message::Overdue { stream: STREAM, wave: Wave(5), members: set([1]) }),
         ("examine", Message::Examine { stream: STREAM, wave: Wave(1 << 33) }),
         (
             "field missing",
             Message::FieldMissing { stream: STREAM, field: "temp of max(temp)".into(), members: set([1]) },
         ),
+        ("packet: record for some", chosen(record)),
+        ("packet: failed for some", chosen(Packet::Failed { tag: 12, cause })),
+        ("gap", Message::Gap { stream: STREAM, from: 3, until: 1 << 33 }),
+        ("joins heard", Message::JoinsHeard(3)),
+        ("run with a tag", run(Bodies::one(FORMAT, Bytes::from_static(&[5; 3])).tagged(14), true)),
     ]
 }
 

@@ -38,10 +38,9 @@ fn meaning(messages: &[Message]) -> String {
         };
         for at in 0..run.len() {
             let (stream, members, marks) = (run.stream, &run.members, (run.is_fresh, run.is_partial));
-            let tag = run.bodies.tag();
-            write!(text, "{stream}, {} of {members:?}, {marks:?}, {tag}:", run.first.after(at)).unwrap();
+            write!(text, "{stream}, {} of {members:?}, {marks:?}:", run.first.after(at)).unwrap();
             let bodies = run.bodies_of(at).filter(|_| !run.bodies.are_absent());
-            bodies.for_each(|body| write!(text, " {} {:?}", run.bodies.format(), run.bodies.get(body)).unwrap());
+            bodies.for_each(|body| write!(text, " {} {} {:?}", run.bodies.format(), run.bodies.tag(), run.bodies.get(body)).unwrap());
             text.push('\n');
         }
     }
