@@ -109,6 +109,9 @@ pub(crate) struct Sim {
     /// Every second packet has a part for each member
     #[arg(long)]
     scatter: bool,
+    /// Every third packet is for some members only
+    #[arg(long)]
+    choose: bool,
     /// A member contributes to a wave when it has got the packet with its number; there is a packet for each wave then
     #[arg(long)]
     answer: bool,
@@ -199,6 +202,7 @@ impl Sim {
             .front_end_pause(Duration::from_millis(self.pause))
             .pace(self.pace.map(Duration::from_millis))
             .scatters(self.scatter)
+            .chooses(self.choose)
             .answers(self.answer)
             .packet_bytes(self.packet_bytes as usize)
             .ahead_packets(self.ahead_packets)

@@ -9,10 +9,11 @@ use std::sync::Arc;
 use banyan_ndr::{Buffer, FormatId};
 use bytes::Bytes;
 
-/// Bodies of records of one format, one behind the other.
+/// Bodies of records of one format and with one tag, one behind the other.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bodies {
     format: FormatId,
+    tag: u32,
     bytes: Bytes,
     ends: Ends,
 }
@@ -46,7 +47,7 @@ impl Bodies {
         if count == 0 || expected != bytes.len() as u64 {
             return Err(BadBodies { count: count as usize, bytes: bytes.len() });
         }
-        Ok(Bodies { format, bytes, ends: Ends::Every { size, count } })
+        Ok(Bodies { format, tag: 0, bytes, ends: Ends::Every { size, count } })
     }
 
     /// Bodies of any sizes, by where each ends.
@@ -59,24 +60,36 @@ impl Bodies {
         if ends.last().is_none_or(|last| *last as usize != bytes.len()) || !ends.is_sorted() {
             return Err(bad);
         }
-        Ok(Bodies { format, bytes, ends: Ends::At { ends, cut: 0..count, start: 0 } })
+        Ok(Bodies { format, tag: 0, bytes, ends: Ends::At { ends, cut: 0..count, start: 0 } })
     }
 
     /// One body.
     pub fn one(format: FormatId, bytes: Bytes) -> Bodies {
         // A body is at most as long as a frame, which is far below 4 GiB.
         let size = bytes.len() as u32;
-        Bodies { format, bytes, ends: Ends::Every { size, count: 1 } }
+        Bodies { format, tag: 0, bytes, ends: Ends::Every { size, count: 1 } }
     }
 
     /// The bodies of waves to which a member contributes nothing.
     pub fn absent(count: NonZeroU32) -> Bodies {
-        Bodies { format: ABSENT, bytes: Bytes::new(), ends: Ends::Every { size: 0, count: count.get() } }
+        Bodies { format: ABSENT, tag: 0, bytes: Bytes::new(), ends: Ends::Every { size: 0, count: count.get() } }
     }
 
     /// Whether nothing is contributed: these are no records, and have no format.
     pub fn are_absent(&self) -> bool {
         self.format == ABSENT
+    }
+
+    /// The same with a tag, unless there are no records.
+    #[must_use]
+    pub fn tagged(self, tag: u32) -> Bodies {
+        let tag = if self.are_absent() { 0 } else { tag };
+        Bodies { tag, ..self }
+    }
+
+    /// The tag that the sender gave each of them; of several senders in one wave that of the lowest rank.
+    pub fn tag(&self) -> u32 {
+        self.tag
     }
 
     /// The format of each.
@@ -149,7 +162,7 @@ impl Bodies {
             ends.push(bytes.len() as u32);
         }
         let ends = Ends::At { ends: ends.into(), cut: 0..places.len() as u32, start: 0 };
-        Some(Bodies { format: self.format, bytes: bytes.into(), ends })
+        Some(Bodies { format: self.format, tag: self.tag, bytes: bytes.into(), ends })
     }
 
     /// The bodies from this one on, if there are any.
@@ -181,7 +194,7 @@ impl Bodies {
                 start: start + self.offset(range.start) as u32,
             },
         };
-        Bodies { format: self.format, bytes, ends }
+        Bodies { format: self.format, tag: self.tag, bytes, ends }
     }
 }
 

@@ -53,6 +53,8 @@ pub struct BackEnd {
     slabs: Slabs,
     /// Streams whose waves are intervals.
     aligned: SortedMap<StreamId, Alignment>,
+    /// The tags of the records of their intervals that have begun: of each the first.
+    interval_tags: SortedMap<StreamId, u32>,
     /// Their intervals that are complete and found no room.
     complete: SortedMap<StreamId, (Wave, Bodies)>,
     combiners: Arc<Combiners>,
@@ -185,6 +187,7 @@ impl BackEnd {
             sent_formats: SentFormats::default(),
             slabs,
             aligned: SortedMap::new(),
+            interval_tags: SortedMap::new(),
             complete: SortedMap::new(),
             combiners,
             last: StreamId::CONTROL,
@@ -388,7 +391,12 @@ impl BackEnd {
     }
 
     /// Sends a record of whatever kind, unless the front-end has closed the stream.
-    fn send_any(&mut self, stream: StreamId, record: &impl ToSend, limit: Deadline) -> Result<Wave, TreeError> {
+    pub(crate) fn send_any(
+        &mut self,
+        stream: StreamId,
+        record: &impl ToSend,
+        limit: Deadline,
+    ) -> Result<Wave, TreeError> {
         match self.send_open(stream, record, limit.instant()) {
             Err(TreeError::NoStream(closed)) if closed == stream => {
                 self.aligned.remove(&stream);
@@ -420,8 +428,9 @@ impl BackEnd {
         if deadline.is_some() && self.pending.get(&stream).is_some_and(Pending::is_refused) {
             self.contribute(stream, deadline)?;
         }
-        if self.pending.get(&stream).is_none_or(|pending| pending.format() != format.id()) {
+        if self.pending.get(&stream).is_none_or(|pending| !pending.takes(format.id(), record.tag())) {
             self.change_format(stream, format, deadline)?;
+            self.pending.insert(stream, Pending::new(format.id(), self.slabs.clone()).tagged(record.tag()));
         }
         let is_due = self.pending.get(&stream).is_some_and(Pending::is_due);
         if is_due {
@@ -477,7 +486,8 @@ impl BackEnd {
         alignment.reach(next.0);
         let (complete, until) = alignment.pass(time)?;
         if let Some(complete) = complete {
-            self.contribute_interval(stream, complete, None)?;
+            let tag = self.interval_tags.remove(&stream).unwrap_or_default();
+            self.contribute_interval(stream, complete, tag, None)?;
         }
         while let Err(error) = self.driver.node_mut().pass_over(stream, Wave(until)) {
             match error {
@@ -494,7 +504,8 @@ impl BackEnd {
         self.ensure_member()?;
         self.contribute_complete(stream, deadline)?;
         let finished = self.aligned.get_mut(&stream).map(Alignment::finish).transpose()?;
-        finished.flatten().map_or(Ok(()), |aligned| self.contribute_interval(stream, aligned, deadline))
+        let tag = self.interval_tags.remove(&stream).unwrap_or_default();
+        finished.flatten().map_or(Ok(()), |aligned| self.contribute_interval(stream, aligned, tag, deadline))
     }
 
     /// Whether waves of a stream are intervals of a field.
@@ -523,8 +534,10 @@ impl BackEnd {
         alignment.reach(self.driver.node().next_wave(stream).unwrap_or_default().0);
         let complete = alignment.take(record.format(), &body)?;
         let wave = Wave(alignment.current());
+        let before = *self.interval_tags.get_or_insert_with(stream, || record.tag());
         if let Some(complete) = complete {
-            match self.contribute_interval(stream, complete, deadline) {
+            self.interval_tags.insert(stream, record.tag());
+            match self.contribute_interval(stream, complete, before, deadline) {
                 Err(TreeError::FrontEndBehind { .. }) => {}
                 contributed => contributed?,
             }
@@ -537,12 +550,13 @@ impl BackEnd {
         &mut self,
         stream: StreamId,
         aligned: Aligned,
+        tag: u32,
         deadline: Option<Instant>,
     ) -> Result<(), TreeError> {
         self.contribute_complete(stream, deadline)?;
         let Aligned { wave, format, body } = aligned;
         self.driver.formats().learn(&format)?;
-        self.complete.insert(stream, (Wave(wave), Bodies::one(format.id(), shared(body))));
+        self.complete.insert(stream, (Wave(wave), Bodies::one(format.id(), shared(body)).tagged(tag)));
         self.contribute_complete(stream, deadline)
     }
 
@@ -583,7 +597,6 @@ impl BackEnd {
         }
         self.driver.formats().learn(format)?;
         self.sent_formats.add(format);
-        self.pending.insert(stream, Pending::new(format.id(), self.slabs.clone()));
         Ok(())
     }
 

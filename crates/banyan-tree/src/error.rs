@@ -153,6 +153,14 @@ pub enum TreeError {
         /// Records that were given.
         parts: u32,
     },
+    /// A record was to be sent to others than members of a stream.
+    #[error("members {others} are not in {stream}; Stream::members has those that are")]
+    NotMembers {
+        /// The stream.
+        stream: StreamId,
+        /// Who is not a member of it.
+        others: RankSet,
+    },
     /// The stream cannot be opened.
     #[error("the stream cannot be opened: {0}")]
     Open(String),

@@ -12,7 +12,7 @@ use banyan_reduce::Bodies;
 use bytes::Bytes;
 
 use crate::ids::{Epoch, Level, LinkId, NodeId, StreamId, Time};
-use crate::message::{Ancestor, Ancestry, Attach, Candidate, Message, NodeInfo, Opening, Packet};
+use crate::message::{Ancestor, Ancestry, Attach, Candidate, Chosen, Message, NodeInfo, Opening, Packet};
 use crate::node::{Action, LinkFigures, Node, NodeOptions};
 use crate::run::Run;
 use crate::stream_options::StreamOptions;
@@ -84,9 +84,14 @@ pub fn polite_words() -> Vec<Vec<u8>> {
             bodies: bodies.clone(),
         })
     };
+    let some = Arc::new(RankSet::from_iter([1, 3]));
+    let chosen = Chosen { members: some, content: record.clone() };
     let down = [
         open,
         packet(StreamId(1), 0, record),
+        Message::JoinsHeard(1),
+        Message::Gap { stream: StreamId(1), from: 1, until: 4 },
+        packet(StreamId(1), 4, Packet::Chosen(Arc::new(chosen))),
         Message::Count(3),
         Message::Again(StreamId(1)),
         Message::WantReceipt(StreamId(1)),

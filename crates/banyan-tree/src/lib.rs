@@ -47,6 +47,7 @@ pub mod sim;
 mod sorted;
 mod stream_options;
 mod synchronisation;
+mod tagged;
 mod transformation;
 mod wire;
 mod yields;

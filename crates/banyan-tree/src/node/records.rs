@@ -228,7 +228,9 @@ impl Stream {
         let (mut sifted, mut rest) = (Vec::new(), Some(run));
         while let Some(run) = rest {
             let (made, error) = match self.transformation.sift(&run, place) {
-                Ok(made) if made.first == run.first && made.end() <= run.end() => (Some(made), None),
+                Ok(made) if made.first == run.first && made.end() <= run.end() => {
+                    (Some(Run { bodies: made.bodies.tagged(run.bodies.tag()), ..made }), None)
+                }
                 Ok(_) => (run.within(run.first..run.first.after(1)), Some(TransformationError(MISCOUNTED.into()))),
                 Err(error) => (run.within(run.first..run.first.after(1)), Some(error)),
             };

@@ -63,6 +63,8 @@ pub struct Plan {
     pub reopens: bool,
     /// Whether every second packet has a part for each member.
     pub scatters: bool,
+    /// Whether every third packet is for some members only.
+    pub chooses: bool,
     /// Whether a member contributes to a wave only when it has got the packet with its number, and the front-end sends few
     /// packets before the first of them is answered.
     pub answers: bool,
@@ -108,6 +110,7 @@ banyan_ndr::setters!(Plan {
     has_failing_filter: bool,
     reopens: bool,
     scatters: bool,
+    chooses: bool,
     answers: bool,
     packet_bytes: usize,
     ahead_packets: usize,
@@ -150,6 +153,7 @@ impl Default for Plan {
             has_failing_filter: false,
             reopens: false,
             scatters: false,
+            chooses: false,
             answers: false,
             packet_bytes: PACKET_BYTES,
             ahead_packets: AHEAD_PACKETS,
@@ -192,6 +196,7 @@ impl Plan {
             (self.restarts, " --restart".into()),
             (self.successors, " --successors".into()),
             (self.scatters, " --scatter".into()),
+            (self.chooses, " --choose".into()),
             (self.answers, " --answer".into()),
             (self.packet_bytes != PACKET_BYTES, format!(" --packet-bytes {}", self.packet_bytes)),
             (self.ahead_packets != AHEAD_PACKETS, format!(" --ahead-packets {}", self.ahead_packets)),
