@@ -254,7 +254,10 @@ impl Log {
     pub(super) fn rewind(&mut self, link: LinkId, from: u64) {
         self.repeated.retain(|sequence| *sequence < from);
         if let Some(cursor) = self.children.get_mut(&link) {
-            (cursor.sent, cursor.told, cursor.is_asking) = (from, from, true);
+            // It may ask for a later one while an earlier one is still on its way here: it gets both.
+            cursor.sent = cursor.sent.min(from);
+            cursor.told = cursor.told.min(cursor.sent);
+            cursor.is_asking = true;
             cursor.received = cursor.received.min(from);
         }
     }

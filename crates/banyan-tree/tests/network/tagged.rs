@@ -6,14 +6,9 @@ use banyan_boot::RankSet;
 use banyan_tree::{StreamOptions, Synchronisation};
 use rustix::process::{Signal, kill_process};
 
+use crate::member::tag;
 use crate::relatives::agents;
 use crate::setup::{ECHO, Text, deadline, network};
-
-/// The tag that a member gives a number: none to some, the same to some that follow each other.
-pub(crate) fn tag(rank: u32, text: &str) -> u32 {
-    let number: u32 = text.parse().unwrap();
-    if number % 5 == 0 { 0 } else { 1000 * (1 + rank) + number / 3 }
-}
 
 pub(crate) fn a_wave_has_the_tag_of_its_lowest_rank() {
     let network = network("2x2x2", "tagged");
