@@ -549,7 +549,7 @@ fn varied(plan: Plan, chance: &mut Chance) -> Plan {
         has_failing_filter: chance.one_in(4),
         reopens: chance.one_in(4),
         scatters: chance.one_in(4),
-        chooses: plan.seed % 3 == 0,
+        chooses: plan.seed.is_multiple_of(3),
         joining: chance.below(8),
         restarts: chance.one_in(2),
         successors: chance.one_in(3),
