@@ -188,7 +188,14 @@ impl Log {
 
     /// A child takes part. It has not heard of this packet; all below have taken what was for them before the other.
     pub(super) fn add_child(&mut self, link: LinkId, next: u64, received: u64) {
-        let cursor = Cursor { told: next, received, assured: received, is_new: true, ..Cursor::at(next.max(received)) };
+        let cursor = Cursor {
+            told: next,
+            received,
+            assured: received,
+            is_new: true,
+            is_asking: true,
+            ..Cursor::at(next.max(received))
+        };
         self.children.insert(link, cursor);
         if self.is_started {
             self.begin_newcomers();
