@@ -529,7 +529,7 @@ fn packets_for_some_members_reach_these_once_and_in_order_and_nobody_else_while_
 fn varied(plan: Plan, chance: &mut Chance) -> Plan {
     let kinds = kinds(plan.seed);
     let unanswered = chance.one_in(3).then(|| Duration::from_millis(500 + chance.below(5_000) as u64));
-    let (only_deaths, choose) = (plan.faults.only_deaths, plan.seed % 3 == 0);
+    let (only_deaths, choose) = (plan.faults.only_deaths, plan.seed.is_multiple_of(3));
     let synchronisations = (0..plan.streams).map(|_| kinds[chance.below(kinds.len())].clone()).collect();
     plan
         // More happens to each of them.

@@ -188,7 +188,14 @@ impl Log {
 
     /// A child takes part. It has not heard of this packet; all below have taken what was for them before the other.
     pub(super) fn add_child(&mut self, link: LinkId, next: u64, received: u64) {
-        let cursor = Cursor { told: next, received, assured: received, is_new: true, ..Cursor::at(next.max(received)) };
+        let cursor = Cursor {
+            told: next,
+            received,
+            assured: received,
+            is_new: true,
+            is_asking: true,
+            ..Cursor::at(next.max(received))
+        };
         self.children.insert(link, cursor);
         if self.is_started {
             self.begin_newcomers();
@@ -254,7 +261,10 @@ impl Log {
     pub(super) fn rewind(&mut self, link: LinkId, from: u64) {
         self.repeated.retain(|sequence| *sequence < from);
         if let Some(cursor) = self.children.get_mut(&link) {
-            (cursor.sent, cursor.told, cursor.is_asking) = (from, from, true);
+            // It may ask for a later one while an earlier one is still on its way here: it gets both.
+            cursor.sent = cursor.sent.min(from);
+            cursor.told = cursor.told.min(cursor.sent);
+            cursor.is_asking = true;
             cursor.received = cursor.received.min(from);
         }
     }
