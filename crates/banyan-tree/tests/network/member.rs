@@ -21,12 +21,6 @@ struct Other {
     value: i32,
 }
 
-/// The tag that a member gives a number: none to some, the same to some that follow each other.
-pub(crate) fn tag(rank: u32, text: &str) -> u32 {
-    let number: u32 = text.parse().unwrap();
-    if number % 5 == 0 { 0 } else { 1000 * (1 + rank) + number / 3 }
-}
-
 /// What is sent at a time.
 #[derive(Record)]
 struct Timed {
