@@ -171,7 +171,7 @@ fn install_handler() -> io::Result<()> {
         // SAFETY: zeros are a valid `sigaction`: no handler, no flags, no signals.
         let (mut action, mut earlier): (libc::sigaction, libc::sigaction) = unsafe { std::mem::zeroed() };
         action.sa_sigaction = on_bus_error as *const () as usize;
-        action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_NODEFER;
+        action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
         // SAFETY: both are valid for the call; the handler has the signature that `SA_SIGINFO` asks for.
         let known = unsafe { libc::sigaction(libc::SIGBUS, std::ptr::null(), &mut earlier) } == 0;
         EARLIER.store(earlier.sa_sigaction, Ordering::Relaxed);

@@ -136,7 +136,7 @@ impl Observer {
     }
 
     /// What became of the events of all watched sensors.
-    pub fn accounts(&self) -> Vec<Account> {
+    pub fn accounts(&mut self) -> Vec<Account> {
         self.reader.accounts()
     }
 

@@ -141,6 +141,8 @@ impl Reader {
 
     /// Begins to keep account of a sensor.
     pub(super) fn watch(&mut self, index: usize) {
+        // Rings that are there already; a damaged one is reported when it is drained.
+        let _ = self.look();
         let Some(tracked) = self.sensors.get_mut(index).filter(|tracked| !tracked.is_watched) else { return };
         tracked.is_watched = true;
         tracked.account = Account { sensor: tracked.info.name.clone(), ..Account::default() };
@@ -213,8 +215,8 @@ impl Reader {
         tracker.settled_at = target;
         for ((sensor, progress), written) in self.sensors.iter_mut().zip(&mut tracker.progress).zip(written) {
             let missing = written.map_or(0, |written| written.saturating_sub(progress.next));
-            sensor.account.dropped.overwritten += missing;
-            progress.next += missing;
+            add(&mut sensor.account.dropped.overwritten, missing);
+            add(&mut progress.next, missing);
         }
     }
 
@@ -243,7 +245,7 @@ impl Reader {
             if !tracked.is_watched || head.sequence < progress.next {
                 continue;
             }
-            tracked.account.dropped.overwritten += head.sequence - progress.next;
+            add(&mut tracked.account.dropped.overwritten, head.sequence - progress.next);
             tracked.account.delivered += 1;
             progress.next = head.sequence.wrapping_add(1);
             let body = payload::bytes(payload, head.length.into());
@@ -266,22 +268,24 @@ impl Reader {
             if head.sequence < tracked.cell_read || length > words.len() * 8 {
                 continue;
             }
-            tracked.account.dropped.superseded += head.sequence - tracked.cell_read;
+            add(&mut tracked.account.dropped.superseded, head.sequence - tracked.cell_read);
             tracked.account.delivered += 1;
-            tracked.cell_read = head.sequence + 1;
+            tracked.cell_read = head.sequence.wrapping_add(1);
             take(event(&tracked.info, usize::MAX, head, payload::bytes(words, length)));
         }
     }
 
     /// What became of the events of all watched sensors.
-    pub fn accounts(&self) -> Vec<Account> {
+    pub fn accounts(&mut self) -> Vec<Account> {
+        // Of a ring that is damaged nothing is known.
+        let _ = self.look();
         self.sensors.iter().filter(|sensor| sensor.is_watched).map(|sensor| self.account(sensor)).collect()
     }
 
     fn account(&self, sensor: &Tracked) -> Account {
         let index = sensor.info.index;
         let mut account = sensor.account.clone();
-        let mut sums = [0; 5];
+        let mut sums = [0u64; 5];
         let mut written: u64 = 0;
         for tracker in &self.rings {
             let Some(progress) = tracker.progress.get(index) else { continue };
@@ -289,7 +293,7 @@ impl Reader {
             let count = tracker.ring.written(index).max(progress.next);
             written = written.wrapping_add(count.wrapping_sub(progress.first));
             for ((sum, now), before) in sums.iter_mut().zip(tracker.ring.dropped(index)).zip(progress.dropped_before) {
-                *sum += now.wrapping_sub(before);
+                add(sum, now.wrapping_sub(before));
             }
         }
         if let Some(cell) = &sensor.cell {
@@ -302,7 +306,8 @@ impl Reader {
         let Dropped { overwritten, superseded, .. } = account.dropped;
         account.dropped =
             Dropped { overwritten, full, sampled, timed_out, too_large, nested, no_room, superseded, contended };
-        account.emitted = written.wrapping_add(account.dropped.total() - overwritten - superseded);
+        let by_program = account.dropped.total().wrapping_sub(overwritten).wrapping_sub(superseded);
+        account.emitted = written.wrapping_add(by_program);
         account
     }
 
@@ -333,6 +338,11 @@ impl Reader {
     pub(super) fn is_watched(&self, index: usize) -> bool {
         self.sensors.get(index).is_some_and(|sensor| sensor.is_watched)
     }
+}
+
+/// Counts in a damaged segment may be anything.
+fn add(count: &mut u64, more: u64) {
+    *count = count.wrapping_add(more);
 }
 
 fn cell_words(cell: &Map) -> &[crate::sync::AtomicU64] {
