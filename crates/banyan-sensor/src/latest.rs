@@ -69,7 +69,7 @@ pub(crate) fn read(cell: &[AtomicU64], words: &mut Vec<u64>) -> Option<Head> {
     None
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
     use std::sync::atomic::AtomicBool;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::AtFlags;
 use rustix::fs::{CWD, FallocateFlags, Mode, OFlags, fallocate, fstat, fstatfs, mkdirat, openat, renameat, unlinkat};
-use rustix::process::geteuid;
+use rustix::process::{Resource, geteuid, getrlimit};
 
 /// Names the directory, for containers and tests. It may be on a disk then.
 pub(crate) const VARIABLE: &str = "BANYAN_SENSOR_DIR";
@@ -119,6 +119,10 @@ impl Place {
 
 /// Gives part of a file memory of its own, so that writing there later cannot fail.
 pub(crate) fn reserve(file: &OwnedFd, offset: u64, bytes: u64) -> io::Result<()> {
+    // Beyond the limit the kernel would send SIGXFSZ, which ends the program.
+    if getrlimit(Resource::Fsize).current.is_some_and(|most| offset + bytes > most) {
+        return Err(io::Error::other("the limit on the size of files (ulimit -f) is too low"));
+    }
     loop {
         match fallocate(file, FallocateFlags::empty(), offset, bytes) {
             Err(rustix::io::Errno::INTR) => {}

@@ -234,3 +234,159 @@ pub(crate) fn records(words: &[u64]) -> impl Iterator<Item = Result<(Head, &[u64
         Some(Ok((head, &record[HEAD_WORDS..])))
     })
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::sync::atomic::AtomicBool;
+
+    const BLOCK: usize = 16;
+
+    struct Memory {
+        control: Vec<AtomicU64>,
+        data: Vec<AtomicU64>,
+    }
+
+    impl Memory {
+        fn new(blocks: usize) -> Memory {
+            let words = |count: usize| (0..count).map(|_| AtomicU64::new(0)).collect();
+            Memory { control: words(2), data: words(blocks * BLOCK) }
+        }
+
+        fn ring(&self) -> Ring<'_> {
+            Ring::new(&self.control, &self.data, BLOCK).unwrap()
+        }
+    }
+
+    /// Writes a record whose payload is its sequence number, again and again.
+    fn write(writer: &Writer<'_>, sequence: u64, length: usize) {
+        let words = record_words(length);
+        let room = loop {
+            match writer.room(words) {
+                Some(room) => break room,
+                None => assert!(writer.next_block(|_| true)),
+            }
+        };
+        let head = Head { length: length as u16, sensor: 1, thread: 2, stamp: sequence, sequence };
+        let values = head.to_words().into_iter().chain(std::iter::repeat(sequence));
+        room.iter().zip(values).for_each(|(word, value)| word.store(value, Ordering::Relaxed));
+        writer.commit(words);
+    }
+
+    /// Reads everything; returns the sequence numbers.
+    fn read(ring: &Ring<'_>, cursor: &mut u64) -> Vec<(u64, usize)> {
+        let (mut words, mut seen) = (Vec::new(), Vec::new());
+        loop {
+            match ring.copy(*cursor, &mut words) {
+                Found::Words { start } => {
+                    *cursor = start + words.len() as u64;
+                    for record in records(&words) {
+                        let (head, payload) = record.unwrap();
+                        assert!(payload.iter().all(|word| *word == head.sequence));
+                        seen.push((head.sequence, usize::from(head.length)));
+                    }
+                }
+                Found::Nothing { at } => {
+                    *cursor = at;
+                    return seen;
+                }
+                Found::Damaged => panic!("nobody damages it"),
+            }
+        }
+    }
+
+    #[test]
+    fn heads_come_back_as_they_were_written() {
+        let head = Head { length: u16::MAX, sensor: 7, thread: u32::MAX, stamp: 1 << 63, sequence: 9 };
+        assert_eq!(Head::from_words(head.to_words()), head);
+    }
+
+    #[test]
+    fn sizes_that_do_not_fit_together_are_no_ring() {
+        let memory = Memory::new(4);
+        for (data, block) in [(64, 3), (64, 2), (64, 64), (48, 16), (0, 16)] {
+            assert!(Ring::new(&memory.control, &memory.data[..data], block).is_none(), "{data} {block}");
+        }
+        assert!(Ring::new(&[], &memory.data, 16).is_none());
+    }
+
+    #[test]
+    fn a_block_that_must_be_kept_is_not_entered() {
+        let memory = Memory::new(2);
+        let writer = Writer::new(memory.ring());
+        write(&writer, 0, 8 * 13);
+        write(&writer, 1, 8 * 13);
+        assert!(writer.room(1).is_none());
+        assert!(!writer.next_block(|dropped_below| dropped_below <= 15));
+        assert!(writer.room(1).is_none());
+        let mut cursor = 0;
+        assert_eq!(read(&memory.ring(), &mut cursor).len(), 2, "nothing was lost");
+        assert!(writer.next_block(|dropped_below| dropped_below <= 16));
+    }
+
+    #[test]
+    fn control_words_that_cannot_be_are_noticed() {
+        let memory = Memory::new(4);
+        let writer = Writer::new(memory.ring());
+        (0..20).for_each(|sequence| write(&writer, sequence, 40));
+        for (word, value) in [(COMMITTED, 3), (COMMITTED, u64::MAX), (RESERVED, 0), (RESERVED, 1)] {
+            let before = memory.control[word].swap(value, Ordering::Relaxed);
+            assert_eq!(memory.ring().copy(100, &mut Vec::new()), Found::Damaged, "{word} {value}");
+            memory.control[word].store(before, Ordering::Relaxed);
+        }
+    }
+
+    #[test]
+    fn a_reader_beside_a_writer_sees_whole_records_in_order() {
+        let memory = Memory::new(4);
+        let done = AtomicBool::new(false);
+        let count = if cfg!(miri) { 300 } else { 200_000 };
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let writer = Writer::new(memory.ring());
+                (0..count).for_each(|sequence| write(&writer, sequence, sequence as usize % 60));
+                done.store(true, Ordering::Release);
+            });
+            let (mut cursor, mut next) = (0, 0);
+            loop {
+                let last = done.load(Ordering::Acquire);
+                for (sequence, _) in read(&memory.ring(), &mut cursor) {
+                    assert!(sequence >= next);
+                    next = sequence + 1;
+                }
+                if last {
+                    break assert_eq!(next, count);
+                }
+            }
+        });
+    }
+
+    proptest! {
+        #[test]
+        fn a_reader_gets_the_newest_records_without_a_gap(
+            blocks in prop::sample::select(vec![2usize, 4, 16]),
+            steps in prop::collection::vec((0..12u64, 0..=104usize), 1..60),
+        ) {
+            let memory = Memory::new(blocks);
+            let writer = Writer::new(memory.ring());
+            let (mut lengths, mut cursor, mut next) = (Vec::new(), 0, 0);
+            for (count, length) in steps {
+                for _ in 0..count {
+                    write(&writer, lengths.len() as u64, length);
+                    lengths.push(length);
+                }
+                let seen = read(&memory.ring(), &mut cursor);
+                let first = seen.first().map_or(lengths.len() as u64, |(sequence, _)| *sequence);
+                prop_assert!(first >= next);
+                let expected = (first..).zip(lengths[first as usize..].iter().copied());
+                prop_assert!(seen.iter().copied().eq(expected));
+                // A ring but one block is always there.
+                let words: usize = lengths[next as usize..first as usize].iter().map(|length| record_words(*length)).sum();
+                let behind: usize = seen.iter().map(|(_, length)| record_words(*length)).sum();
+                prop_assert!(words == 0 || behind + BLOCK * 2 >= (blocks - 1) * BLOCK - blocks * BLOCK / 2);
+                next = lengths.len() as u64;
+            }
+        }
+    }
+}

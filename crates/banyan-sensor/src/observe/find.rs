@@ -1,6 +1,6 @@
 //! Which segments there are.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::cleanup::{self, Bounds};
 use crate::place::{self, Place};
@@ -22,6 +22,15 @@ pub struct Found {
 /// The segments of this user on this host, the oldest first.
 pub fn find() -> Vec<Found> {
     let places = place::directories().into_iter().filter_map(|path| Place::open(&path).ok());
+    found_in(places)
+}
+
+/// The segments in a directory of this user, such as one of a container.
+pub fn find_in(directory: &Path) -> Vec<Found> {
+    found_in(Place::at(directory).into_iter())
+}
+
+fn found_in(places: impl Iterator<Item = Place>) -> Vec<Found> {
     let mut all: Vec<_> = places
         .flat_map(|place| {
             cleanup::names(&place.path).into_iter().map(move |(name, text)| (name, place.path.join(text)))

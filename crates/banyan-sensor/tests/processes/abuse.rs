@@ -38,6 +38,27 @@ fn a_directory_that_others_can_enter_is_refused_and_the_program_goes_on() {
 }
 
 #[test]
+fn without_memory_for_a_segment_a_program_goes_on() {
+    let mut program = Program::start_limited("always", 10);
+    program.tell("emit 1000");
+    program.send("status");
+    let status = program.expect("status");
+    assert!(status.contains("ulimit -f"), "{status}");
+    assert_eq!(std::fs::read_dir(program.directory.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn without_memory_for_a_ring_events_are_counted() {
+    let mut program = Program::start_limited("steps", 400);
+    let mut observer = program.observe("step");
+    program.tell("emit 1000");
+    program.tell("thread 10");
+    assert_eq!(observer.drain(|_| ()).unwrap(), 0);
+    let account = observer.accounts().remove(0);
+    assert_eq!((account.emitted, account.dropped.no_room, account.in_flight()), (1010, 1010, 0));
+}
+
+#[test]
 fn truncated_files_end_neither_program_nor_observer() {
     for what in 0..3 {
         let mut program = Program::start("steps");

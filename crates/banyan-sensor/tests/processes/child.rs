@@ -82,6 +82,8 @@ fn obey(step: &Sensor<Step>) {
                 let step = *step;
                 std::thread::spawn(move || (0..count).for_each(|number| step.emit(&Step::new(number)))).join().unwrap();
             }
+            ("fork", count) => crate::forking::fork_and_emit(step, count.parse().unwrap()),
+            ("exec", _) => crate::forking::become_it_again(),
             ("status", _) => say(&format!("status {:?}", banyan_sensor::status())),
             _ => return,
         }

@@ -35,8 +35,21 @@ impl Program {
 
     pub(crate) fn start_in(directory: TempDir, role: &str, variables: &[(&str, &str)]) -> Program {
         let mut command = Command::new(std::env::current_exe().unwrap());
+        command.envs(variables.iter().copied());
+        Self::start_command(directory, role, command)
+    }
+
+    /// Starts a child with a limit on the size of its files, in blocks.
+    pub(crate) fn start_limited(role: &str, blocks: u32) -> Program {
+        let directory = tempfile::Builder::new().permissions(own()).tempdir_in("/dev/shm").unwrap();
+        let mut command = Command::new("sh");
+        command.args(["-c", &format!("ulimit -f {blocks}; exec \"$0\" \"$@\"")]).arg(std::env::current_exe().unwrap());
+        Self::start_command(directory, role, command)
+    }
+
+    fn start_command(directory: TempDir, role: &str, mut command: Command) -> Program {
         command.args(["--exact", "child::acts_its_role", "--nocapture"]).env(ROLE, role);
-        command.env("BANYAN_SENSOR_DIR", directory.path()).envs(variables.iter().copied());
+        command.env("BANYAN_SENSOR_DIR", directory.path());
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let (input, output) = (child.stdin.take().unwrap(), BufReader::new(child.stdout.take().unwrap()));
         let mut program = Program { child, directory, input, output };
