@@ -75,10 +75,16 @@ const MONOTONIC: u8 = 2;
 
 static CHOSEN: AtomicU8 = AtomicU8::new(0);
 
-/// A stamp of now, by a clock that was chosen before.
+/// A stamp of now, as events of this process have it: ticks of the processor's counter, or nanoseconds of
+/// `CLOCK_MONOTONIC` where that is not to be trusted.
 #[inline]
-pub(crate) fn stamp() -> u64 {
-    if CHOSEN.load(Ordering::Relaxed) == COUNTER { counter::read() } else { monotonic() }
+pub fn stamp() -> u64 {
+    if CHOSEN.load(Ordering::Relaxed) == COUNTER { counter::read() } else { slow_stamp() }
+}
+
+#[inline(never)]
+fn slow_stamp() -> u64 {
+    Clock::own().now()
 }
 
 /// Nanoseconds of the monotonic clock.

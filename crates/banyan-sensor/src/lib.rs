@@ -60,7 +60,7 @@ mod sync;
 
 pub use banyan_ndr::Record;
 pub use cell::{Counter, Gauge};
-pub use clock::{Clock, Moment};
+pub use clock::{Clock, Moment, stamp};
 pub use error::SensorError;
 pub use identity::Identity;
 pub use policy::Policy;

@@ -164,11 +164,8 @@ pub(crate) enum Found {
         /// Where they begin; above where the reader was if it was overtaken.
         start: u64,
     },
-    /// Everything is read. `at` is above where the reader was if it was overtaken.
-    Nothing {
-        /// Where it goes on.
-        at: u64,
-    },
+    /// Nothing more for now.
+    Nothing,
     /// No correct writer leaves the control words like this.
     Damaged,
 }
@@ -193,8 +190,9 @@ impl Ring<'_> {
             if committed < from || committed > reserved || reserved % self.block != 0 {
                 return Found::Damaged;
             }
+            // The reservation may be newer than what was seen of `COMMITTED`.
             if committed <= start {
-                return Found::Nothing { at: start };
+                return Found::Nothing;
             }
             let end = committed.min((start / self.block + 1) * self.block);
             let at = self.index(start);
@@ -209,7 +207,7 @@ impl Ring<'_> {
             words.clear();
             start = oldest;
         }
-        Found::Nothing { at: start }
+        Found::Nothing
     }
 }
 
@@ -287,10 +285,7 @@ mod tests {
                         seen.push((head.sequence, usize::from(head.length)));
                     }
                 }
-                Found::Nothing { at } => {
-                    *cursor = at;
-                    return seen;
-                }
+                Found::Nothing => return seen,
                 Found::Damaged => panic!("nobody damages it"),
             }
         }

@@ -3,6 +3,7 @@
 use crate::workshop::Workshop;
 
 /// The benches, and what else has figures.
+/// Benches that draw.
 const BENCHES: [&str; 7] = ["records", "launch", "collectives", "tree", "layers", "exchange", "predict"];
 
 fn help(shop: &Workshop, verb: &str) -> String {

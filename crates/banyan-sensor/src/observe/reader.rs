@@ -197,10 +197,7 @@ impl Reader {
                     self.take_records(index, words, take);
                     self.rings[index].cursor = start + words.len() as u64;
                 }
-                Found::Nothing { at } => {
-                    self.rings[index].cursor = at;
-                    break;
-                }
+                Found::Nothing => break,
                 Found::Damaged => {
                     self.damaged += 1;
                     self.rings[index].cursor = target;
