@@ -112,6 +112,28 @@ fn a_sender_of_sigbus_is_not_taken_for_a_truncated_file() {
     assert_eq!(std::os::unix::process::ExitStatusExt::signal(&status), Some(rustix::process::Signal::BUS.as_raw()));
 }
 
+/// Where the lease of the first slot is in the observers' file.
+const FIRST_LEASE: u64 = (32 + 3) * 8;
+
+#[test]
+fn an_observer_that_is_silent_for_too_long_costs_nothing_and_may_come_back() {
+    let mut program = Program::start("steps");
+    let mut observer = program.observe("step");
+    let board = OpenOptions::new().write(true).open(board(&program.segments()[0])).unwrap();
+    // As if it had last drained at the first stamp of all.
+    board.write_at(&1u64.to_ne_bytes(), FIRST_LEASE).unwrap();
+    program.tell("emit 1000");
+    let emitted = observer.accounts()[0].emitted;
+    assert!(emitted < 1000, "its slot was freed at the end of a block: {emitted}");
+    program.tell("emit 1000");
+    assert_eq!(observer.accounts()[0].emitted, emitted, "nobody watches");
+    assert_eq!((observer.drain(|_| ()).unwrap(), observer.lapses()), (emitted, 1));
+    program.tell("emit 10");
+    assert_eq!((observer.drain(|_| ()).unwrap(), observer.lapses()), (10, 1));
+    let account = &observer.accounts()[0];
+    assert_eq!((account.emitted, account.delivered), (emitted + 10, emitted + 10));
+}
+
 /// Writes random words where an observer may write.
 fn scribble(board: &File, words: &[(u16, u64)]) {
     let length = board.metadata().unwrap().len();
