@@ -18,15 +18,15 @@ fn place_words(length: usize) -> usize {
 /// Where the latest event lies when so many have been written.
 fn place(cell: &[AtomicU64], writes: u64) -> &[AtomicU64] {
     let (one, other) = cell[1..].split_at((cell.len() - 1) / 2);
-    if writes % 2 == 0 { one } else { other }
+    if writes.is_multiple_of(2) { one } else { other }
 }
 
 /// Writes an event: its head, but for the sequence number, and then the words of the payload. False if somebody else is
 /// writing.
 pub(crate) fn write(cell: &[AtomicU64], head: Head, store: impl FnOnce(&[AtomicU64])) -> bool {
     let before = cell[0].load(Ordering::Relaxed);
-    let claimed =
-        before % 2 == 0 && cell[0].compare_exchange(before, before | 1, Ordering::Acquire, Ordering::Relaxed).is_ok();
+    let claimed = before.is_multiple_of(2)
+        && cell[0].compare_exchange(before, before | 1, Ordering::Acquire, Ordering::Relaxed).is_ok();
     if !claimed {
         return false;
     }

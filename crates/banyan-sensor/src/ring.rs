@@ -187,7 +187,7 @@ impl Ring<'_> {
             let committed = self.committed();
             let reserved = self.control[RESERVED].load(Ordering::Relaxed);
             start = start.max(self.oldest(reserved));
-            if committed < from || committed > reserved || reserved % self.block != 0 {
+            if committed < from || committed > reserved || !reserved.is_multiple_of(self.block) {
                 return Found::Damaged;
             }
             // The reservation may be newer than what was seen of `COMMITTED`.

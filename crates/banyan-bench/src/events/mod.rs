@@ -8,6 +8,7 @@ mod rows;
 mod tracing_rival;
 
 use std::hint::black_box;
+use std::time::{Duration, Instant};
 
 use banyan_ndr::Record;
 use banyan_sensor::observe::{Observer, Segment};
@@ -60,6 +61,9 @@ pub fn run(effort: Effort, progress: &mut dyn FnMut(&str)) -> Result<Vec<EventRo
     let mut rows = emit(effort, &watched, &unwatched, &latest, gauge);
     progress("drain");
     rows.extend(drain(effort, &watched, &mut observer)?);
+    progress("deliver");
+    let delivered = Sensor::<Step>::options("bench.delivered").policy(Policy::Block(PATIENCE)).build()?;
+    rows.extend(deliver(effort, delivered, &mut observer)?);
     Ok(rows)
 }
 
@@ -133,4 +137,29 @@ fn drain(effort: Effort, watched: &Sensor<Step>, observer: &mut Observer) -> Res
         EventRow::nanoseconds("banyan", "drain", timing),
         EventRow::rate("banyan", "drain_rate", 1e3 / timing.median),
     ])
+}
+
+/// How long a thread waits for the observer at most: in this bench nothing is to be lost.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// One thread emits as fast as it can, and another takes the events as fast as it can; by the clock on the wall.
+fn deliver(effort: Effort, sensor: Sensor<Step>, observer: &mut Observer) -> Result<Vec<EventRow>, EventsError> {
+    let events = 100_000 * effort.batches as u64;
+    observer.drain(|_| ())?;
+    observer.watch("bench.delivered");
+    let start = Instant::now();
+    let writer =
+        std::thread::spawn(move || (0..events).for_each(|number| sensor.emit(&Step { number, residual: 0.5 })));
+    let (mut sum, mut lost) = (0, 0);
+    let mut count = 0;
+    while count + lost < events {
+        count += observer.drain(|event| sum += event.stamp & 1)?;
+        let account = observer.accounts().into_iter().find(|account| account.sensor == "bench.delivered");
+        lost = account.map_or(0, |account| account.dropped.total());
+    }
+    black_box(sum);
+    let rate = count as f64 / start.elapsed().as_secs_f64() / 1e6;
+    // It has emitted everything.
+    let _ = writer.join();
+    Ok(vec![EventRow::rate("banyan", "deliver_rate", rate), EventRow::count("banyan", "deliver_lost", lost)])
 }

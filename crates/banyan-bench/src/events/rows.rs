@@ -13,7 +13,7 @@ pub struct EventRow {
     pub op: &'static str,
     /// The figure: of times the best of many batches, of rates by the median.
     pub value: f64,
-    /// `ns` of thread CPU time for one event, or `M/s`.
+    /// `ns` of thread CPU time for one event, `M/s`, or `events`.
     pub unit: &'static str,
     /// The median of the batches; of rates the same as `value`.
     pub median: f64,
@@ -22,6 +22,10 @@ pub struct EventRow {
 impl EventRow {
     pub(super) fn nanoseconds(system: &'static str, op: &'static str, time: Timing) -> EventRow {
         EventRow { system, op, value: time.best, unit: "ns", median: time.median }
+    }
+
+    pub(super) fn count(system: &'static str, op: &'static str, count: u64) -> EventRow {
+        EventRow { system, op, value: count as f64, unit: "events", median: count as f64 }
     }
 
     pub(super) fn rate(system: &'static str, op: &'static str, value: f64) -> EventRow {
@@ -92,6 +96,11 @@ pub fn promises(rows: &[EventRow]) -> Vec<Promise> {
     if let Some(row) = find("drain_rate") {
         let what = "an observer takes at least 20 M events/s".to_owned();
         promises.push(Promise { what, measured: format!("{:.1} M/s", row.value), kept: row.value >= 20.0 });
+    }
+    if let (Some(row), Some(lost)) = (find("deliver_rate"), find("deliver_lost")) {
+        let what = "one thread to its observer: at least 20 M events/s, none lost".to_owned();
+        let kept = row.value >= 20.0 && lost.value == 0.0;
+        promises.push(Promise { what, measured: format!("{:.1} M/s", row.value), kept });
     }
     promises
 }

@@ -314,7 +314,8 @@ impl Segment {
     /// Maps part of the file that lies in it.
     fn map(&self, offset: u64, bytes: u64) -> Result<Map, SegmentError> {
         let length = fstat(&self.file).map_err(|error| self.io(error.into()))?.st_size as u64;
-        let fits = offset % layout::PAGE as u64 == 0 && offset.checked_add(bytes).is_some_and(|end| end <= length);
+        let fits =
+            offset.is_multiple_of(layout::PAGE as u64) && offset.checked_add(bytes).is_some_and(|end| end <= length);
         if !fits || bytes == 0 {
             return Err(self.damaged("the place of a ring or cell"));
         }

@@ -59,8 +59,9 @@ fn acts_its_role() {
 }
 
 fn say(words: &str) {
-    println!("{words}");
-    std::io::stdout().flush().unwrap();
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "{words}").unwrap();
+    out.flush().unwrap();
 }
 
 /// Does what comes on standard input: emits steps, on this thread or on new ones, and forks.

@@ -62,7 +62,6 @@ fn observes_as_a_child() {
     let Ok(path) = std::env::var("SENSOR_TEST_SEGMENT") else { return };
     let mut observer = Segment::open(path.as_ref()).unwrap().observe().unwrap();
     observer.watch("step");
-    println!("ready");
     loop {
         observer.drain(|_| ()).unwrap();
     }

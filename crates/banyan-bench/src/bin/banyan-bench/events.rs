@@ -21,7 +21,7 @@ pub(crate) struct EventsBench {
 }
 
 /// Columns of what is promised.
-const PROMISE: usize = 60;
+const PROMISE: usize = 66;
 
 impl EventsBench {
     pub(super) fn run(self) -> Outcome {
