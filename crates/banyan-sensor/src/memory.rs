@@ -94,7 +94,7 @@ impl Drop for Map {
 }
 
 /// Mappings at the same time, of all segments that a process writes and watches.
-const MAPPINGS: usize = 8192;
+const MAPPINGS: usize = 1 << 15;
 
 /// A mapping, as the signal handler finds it. All zeros: free; length 1: taken, not yet filled.
 #[derive(Debug)]

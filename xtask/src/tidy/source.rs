@@ -43,8 +43,9 @@ const UNSAFE: &[&str] = &[
     // Reads the processor's counter, which Miri cannot.
     "crates/banyan-sensor/src/clock.rs",
     "crates/banyan-sensor/src/payload.rs",
-    // Forks.
+    // Forks, and runs a process step by step.
     "crates/banyan-sensor/tests/processes/forking.rs",
+    "crates/banyan-sensor/tests/processes/stepping.rs",
     // Calls functions of shared objects, which Miri cannot; the test compiles some.
     "crates/banyan-tree/src/reduce/shared_object.rs",
     "crates/banyan-tree/tests/shared_object.rs",

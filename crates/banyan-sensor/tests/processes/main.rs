@@ -7,4 +7,5 @@ mod harness;
 mod killed;
 mod ledger;
 mod policies;
+mod stepping;
 mod watching;
