@@ -37,6 +37,9 @@ pub enum EventsError {
     /// The segment cannot be observed.
     #[error(transparent)]
     Segment(#[from] banyan_sensor::observe::SegmentError),
+    /// The observer was not heard of for so long that nothing was written for it any more.
+    #[error("the machine is too busy: the observer had no turn for ten seconds; measure again")]
+    Lapsed,
 }
 
 /// Measures everything; `progress` is told what comes next.
@@ -59,12 +62,20 @@ pub fn run(effort: Effort, progress: &mut dyn FnMut(&str)) -> Result<Vec<EventRo
     });
     progress("emit");
     let mut rows = emit(effort, &watched, &unwatched, &latest, gauge);
+    check_watched(&mut observer)?;
     progress("drain");
     rows.extend(drain(effort, &watched, &mut observer)?);
     progress("deliver");
     let delivered = Sensor::<Step>::options("bench.delivered").policy(Policy::Block(PATIENCE)).build()?;
     rows.extend(deliver(effort, delivered, &mut observer)?);
     Ok(rows)
+}
+
+/// Events that were to be observed were.
+fn check_watched(observer: &mut Observer) -> Result<(), EventsError> {
+    observer.drain(|_| ())?;
+    let is_watched = observer.accounts().iter().all(|account| account.emitted > 0 && account.in_flight() == 0);
+    if is_watched && observer.lapses() == 0 { Ok(()) } else { Err(EventsError::Lapsed) }
 }
 
 /// What one event costs its program.
