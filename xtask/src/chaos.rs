@@ -19,6 +19,10 @@ pub(crate) struct Chaos {
     /// The seed of the first round; the next one has the next seed
     #[arg(long, value_name = "S", default_value_t = 0)]
     seed: u64,
+    /// Disturb all networks in this phase: while they are launched, while waves flow, while they end, or their front-end; any
+    /// lets the seed choose
+    #[arg(long, default_value = "any", value_parser = ["any", "launch", "waves", "end", "front-end"])]
+    phase: String,
 }
 
 /// Run rounds of chaos with waves in one front-end for a long time, and look whether it grows
@@ -51,29 +55,29 @@ pub(crate) struct Worst {
 
 impl Chaos {
     pub(crate) fn run(&self, root: &Path) -> ExitCode {
-        run(root, CHAOS, "chaos", [self.rounds, self.seed])
+        run(root, CHAOS, &["chaos", &self.rounds.to_string(), &self.seed.to_string(), &self.phase])
     }
 }
 
 impl Soak {
     pub(crate) fn run(&self, root: &Path) -> ExitCode {
-        run(root, CHAOS, "soak", [self.seconds, self.seed])
+        run(root, CHAOS, &["soak", &self.seconds.to_string(), &self.seed.to_string()])
     }
 }
 
 impl Worst {
     pub(crate) fn run(&self, root: &Path) -> ExitCode {
-        run(root, ["banyan", "worst"], "search", [self.rounds, self.seed])
+        run(root, ["banyan", "worst"], &["search", &self.rounds.to_string(), &self.seed.to_string()])
     }
 }
 
 /// A package and its test program.
 const CHAOS: [&str; 2] = ["banyan-tree", "chaos"];
 
-fn run(root: &Path, [package, test]: [&str; 2], what: &str, numbers: [u64; 2]) -> ExitCode {
+fn run(root: &Path, [package, test]: [&str; 2], arguments: &[&str]) -> ExitCode {
     let mut cargo = Command::new("cargo");
-    cargo.current_dir(root).args(["test", "--quiet", "--package", package, "--test", test, "--", what]);
-    match cargo.args(numbers.map(|number| number.to_string())).status() {
+    cargo.current_dir(root).args(["test", "--quiet", "--package", package, "--test", test, "--"]);
+    match cargo.args(arguments).status() {
         Ok(status) if status.success() => ExitCode::SUCCESS,
         Ok(_) => ExitCode::FAILURE,
         Err(error) => report::refuse(&format!("cargo cannot be started: {error}")),

@@ -11,6 +11,7 @@ mod mutants;
 mod report;
 mod run;
 mod steps;
+mod surface;
 mod tidy;
 
 use std::path::{Path, PathBuf};
@@ -31,6 +32,7 @@ enum Chore {
     Worst(chaos::Worst),
     Mutants(mutants::Mutants),
     Hosts(hosts::Hosts),
+    Surface(surface::Surface),
 }
 
 fn main() -> ExitCode {
@@ -43,6 +45,7 @@ fn main() -> ExitCode {
         Chore::Worst(worst) => worst.run(&root),
         Chore::Mutants(mutants) => mutants.run(&root),
         Chore::Hosts(hosts) => hosts.run(&root),
+        Chore::Surface(surface) => surface.run(&root),
     }
 }
 

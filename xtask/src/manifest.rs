@@ -38,11 +38,12 @@ pub(crate) fn without_jit(root: &Path) -> Vec<String> {
 }
 
 /// A manifest that Cargo has read already, since this program was built with it.
-fn parse(manifest: &str) -> DeTable<'_> {
+pub(crate) fn parse(manifest: &str) -> DeTable<'_> {
     DeTable::parse(manifest).map(toml::Spanned::into_inner).unwrap_or_default()
 }
 
-fn table<'a>(within: &'a DeTable<'a>, name: &str) -> Option<&'a DeTable<'a>> {
+/// A table in another one.
+pub(crate) fn table<'a>(within: &'a DeTable<'a>, name: &str) -> Option<&'a DeTable<'a>> {
     within.get(name)?.get_ref().as_table()
 }
 

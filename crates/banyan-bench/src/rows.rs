@@ -6,6 +6,7 @@ use crate::Environment;
 
 /// One figure.
 #[derive(Debug, Clone, Serialize, PartialEq)]
+#[non_exhaustive]
 pub struct Row {
     /// Who was measured: `banyan`, `memcpy`, or a rival.
     pub system: String,

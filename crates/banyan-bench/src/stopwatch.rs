@@ -25,6 +25,7 @@ impl Effort {
 
 /// What was measured: nanoseconds of CPU time for one operation.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct Timing {
     /// The fastest batch.
     pub best: f64,

@@ -40,7 +40,7 @@ fn run() -> Result<u8, Box<dyn Error>> {
     let begin = Instant::now();
     let mut options = SessionOptions::default();
     if let Ok(file) = std::env::var("SSH_CONFIG") {
-        options.launcher = Launcher::Ssh(SshOptions { arguments: vec!["-F".into(), file] });
+        options.launcher = Launcher::Ssh(SshOptions::default().arguments(vec!["-F".into(), file]));
     }
     let session = Session::launch(&[members], &options)?;
     let launched = begin.elapsed();

@@ -21,7 +21,7 @@ use std::process::Stdio;
 use std::ptr;
 use std::time::{Duration, Instant};
 
-use banyan_boot::process::{ChildDescriptors, Command, Executable, Limits, Prepared, Spawner};
+use banyan_boot::process::{ChildDescriptors, Command, Spawner};
 use rustix::process::{Pid, WaitOptions};
 
 /// Children of one measurement; below any usual limit of processes.
@@ -66,24 +66,15 @@ fn measure_all(
     spawner: &mut Spawner,
     copying: &mut Spawner,
 ) -> io::Result<()> {
-    let prepared = Command {
-        executable: Executable::File(program.as_os_str().to_owned()),
-        arguments: vec![],
-        environment: std::env::vars_os().collect(),
-        directory: None,
-        limits: Limits::default(),
-        outlives_parent: false,
-    }
-    .prepare()
-    .map_err(io::Error::other)?;
+    let command = Command::new(program, [""; 0], std::env::vars_os(), None).map_err(io::Error::other)?;
     let raw = Raw::new(program, null);
     let mut ways: [(&str, Start<'_>); 6] = [
         ("std::process::Command", &mut || with_command(program)),
         ("fork and execve", &mut || raw.fork()),
         ("posix_spawn", &mut || raw.posix_spawn(0)),
         ("posix_spawn, setsid", &mut || raw.posix_spawn(libc::POSIX_SPAWN_SETSID)),
-        ("Spawner, table copied", &mut || with_spawner(copying, &prepared, null)),
-        ("Spawner", &mut || with_spawner(spawner, &prepared, null)),
+        ("Spawner, table copied", &mut || with_spawner(copying, &command, null)),
+        ("Spawner", &mut || with_spawner(spawner, &command, null)),
     ];
     let mut best = [(Duration::MAX, Duration::MAX); 6];
     for _ in 0..ROUNDS {
@@ -111,10 +102,10 @@ fn measure(members: usize, start: Start<'_>) -> io::Result<(Duration, Duration)>
     Ok((call, begin.elapsed()))
 }
 
-fn with_spawner(spawner: &mut Spawner, prepared: &Prepared, null: &File) -> io::Result<Pid> {
+fn with_spawner(spawner: &mut Spawner, command: &Command, null: &File) -> io::Result<Pid> {
     let null = null.as_fd();
     let descriptors = ChildDescriptors { stdin: null, stdout: null, stderr: null, control: None, extension: None };
-    Ok(spawner.spawn(prepared, descriptors).map_err(io::Error::other)?.pid)
+    Ok(spawner.spawn(command, descriptors).map_err(io::Error::other)?.pid)
 }
 
 fn with_command(program: &Path) -> io::Result<Pid> {

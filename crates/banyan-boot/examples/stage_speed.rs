@@ -31,11 +31,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 fn measure(directory: &std::path::Path, bytes: usize, agents: usize, times: usize) -> Result<(), Box<dyn Error>> {
     let hosts = (0..agents).map(|host| format!("n{host}"));
     let nobody = hosts.fold(ProcessDistribution::new("true", [""; 0]), |all, host| all.on(host, 0));
-    let options = SessionOptions {
-        launcher: Launcher::Local,
-        cache: Some(directory.join("{host}")),
-        ..SessionOptions::default()
-    };
+    let options = SessionOptions::default().launcher(Launcher::Local).cache(directory.join("{host}"));
     let session = Session::launch(&[nobody], &options)?;
     let file = directory.join("file");
     for round in 0..times {

@@ -38,6 +38,7 @@ const FIRST_OWN: i32 = 11;
 
 /// How an agent reaches its parent.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum AgentChannel {
     /// Descriptor 3 is a socket that the parent made.
     Inherited {
@@ -242,7 +243,7 @@ fn name_processes(assignment: &Assignment, host: &str, keeper: &KeeperSocket) {
 
 /// The link to the parent, before its work says how long the parent may be silent.
 fn parent_link_options(every: Duration) -> LinkOptions {
-    LinkOptions { heartbeat: Some(Heartbeat { every, ..Heartbeat::default() }), ..agent_link_options() }
+    agent_link_options().heartbeat(Heartbeat::default().every(every))
 }
 
 /// Standard input and output as descriptors of their own, for a link; nothing else may read or write them.

@@ -25,6 +25,7 @@ const LINE_BYTES: usize = 4096;
 
 /// What agents are to log, and who takes their lines.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct AgentLog {
     /// What is logged: the agent program's function gets this text ([`register_agent_log`]). The agents of the `banyan` command
     /// take what `banyan run --log-level` takes.
@@ -32,6 +33,13 @@ pub struct AgentLog {
     /// Takes a line: the host, the role and the process id of its writer, and what it wrote. It is called by a thread of the
     /// session's. A line may hold any characters.
     pub take: fn(&str),
+}
+
+impl AgentLog {
+    /// Agents log what this filter lets pass, and this function takes their lines.
+    pub fn new(filter: impl Into<String>, take: fn(&str)) -> AgentLog {
+        AgentLog { filter: filter.into(), take }
+    }
 }
 
 /// Where an agent, a keeper or a guard writes the lines of its log.

@@ -4,7 +4,7 @@
 
 use std::ffi::OsString;
 use std::fmt;
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::ffi::OsStrExt;
 use std::time::Duration;
 
 use banyan_link::{Secret, SessionId};
@@ -117,7 +117,8 @@ impl Terms {
     }
 }
 
-/// A process distribution without its hosts, as it travels.
+/// What agents need of a process distribution, as it travels: its hosts become [`AgentPlan`]s, and its texts bytes, since those of
+/// records are UTF-8.
 #[derive(Debug, Clone, PartialEq, Record)]
 pub(crate) struct Image {
     /// Empty: its members attach.
@@ -178,9 +179,5 @@ impl Image {
     /// Whether a member of this rank has a standard input that leads to the front-end.
     pub(crate) fn wants_input(&self, rank: u32) -> bool {
         self.input == 2 || self.input == 1 && rank == 0
-    }
-
-    pub(crate) fn arguments(&self) -> impl Iterator<Item = OsString> {
-        self.args.iter().map(|argument| OsString::from_vec(argument.bytes.clone()))
     }
 }

@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use banyan_link::{Address, Deadline, Event, Frame, Link, LinkOptions, Opening, PeerId, SessionId};
+use banyan_link::{Address, Deadline, Event, Frame, Link, Opening, PeerId, SessionId};
 
 use crate::member::{JoinError, Member, WELCOME_DEADLINE, patience};
 use crate::message;
@@ -87,7 +87,7 @@ struct Refusal {
 /// Asks one agent, and waits for its word who this member is.
 fn knock(endpoint: &Endpoint, opening: &Opening, patience: Duration) -> Result<(Link, Frame), Refusal> {
     let mut proved = false;
-    let options = LinkOptions { opening_time: patience, ..member_link_options() };
+    let options = member_link_options().opening_time(patience);
     let link = Link::dial(&endpoint.address, opening, &options).map_err(|error| error.to_string());
     link.and_then(|link| welcome(link, patience, &mut proved))
         .map_err(|reason| Refusal { proved, reason: format!("{}: {reason}", endpoint.host) })

@@ -10,6 +10,7 @@ use crate::process::Limits;
 /// A launch takes several, so that one session can hold several programs. Ranks are given in the order of the
 /// distributions, of their hosts, and of the processes on each host.
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct ProcessDistribution {
     /// The program. A name without `/` is looked up in `PATH` on each host. `None`: these members are started by
     /// someone else and join with the session's [ticket](crate::Ticket).
@@ -57,6 +58,20 @@ impl ProcessDistribution {
         self
     }
 
+    /// The same in this working directory.
+    #[must_use]
+    pub fn cwd(mut self, cwd: impl Into<PathBuf>) -> ProcessDistribution {
+        self.cwd = Some(cwd.into());
+        self
+    }
+
+    /// The same with these limits for each process.
+    #[must_use]
+    pub fn limits(mut self, limits: Limits) -> ProcessDistribution {
+        self.limits = limits;
+        self
+    }
+
     /// The same, and this happens to what it writes.
     #[must_use]
     pub fn output(mut self, output: Output) -> ProcessDistribution {
@@ -91,6 +106,7 @@ pub struct HostDistribution {
 
 /// Where standard streams lead.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct Stdio {
     /// Who gets what the front-end writes with [`Session::write_input`](crate::Session::write_input).
     pub input: Input,
@@ -98,8 +114,11 @@ pub struct Stdio {
     pub output: Output,
 }
 
+banyan_ndr::setters!(Stdio { input: Input, output: Output });
+
 /// Who gets standard input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum Input {
     /// Nobody: it is empty.
     #[default]
@@ -112,6 +131,7 @@ pub enum Input {
 
 /// What happens to standard output and errors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum Output {
     /// They are written to the front-end's standard error by line, each behind the rank and the host of its member.
     #[default]

@@ -3,6 +3,8 @@
 use std::collections::HashSet;
 use std::fmt::Write as _;
 
+use banyan_hosts::cause;
+
 use crate::agent_layout::LayoutError;
 use crate::described::DescribedError;
 use crate::extension::NOTE_BYTES;
@@ -67,7 +69,7 @@ pub enum LaunchError {
         problems: Vec<Problem>,
     },
     /// The system refused something.
-    #[error("the front-end cannot work: {0}")]
+    #[error("the front-end cannot work: {}", cause(.0))]
     System(#[source] std::io::Error),
 }
 

@@ -70,6 +70,7 @@ pub trait AgentExtension: Send {
 
 /// What an agent knows of itself and its session.
 #[derive(Clone, PartialEq, Eq, Record)]
+#[non_exhaustive]
 pub struct AgentInfo {
     /// The session.
     pub session: [u8; 16],
@@ -208,6 +209,7 @@ impl ExtensionControl {
 
 /// What the guard of an agent that was killed knows: what the agent knew, and whether anybody is left.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct GuardInfo {
     /// The agent that was killed.
     pub agent: AgentInfo,

@@ -7,6 +7,7 @@ const TEXT_LIMIT: usize = 4096;
 
 /// Who could not start whom, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Fallback {
     /// The host whose agent was to be started.
     pub host: String,

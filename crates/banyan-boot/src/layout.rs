@@ -19,7 +19,8 @@ pub(crate) const MEMBERS_PER_AGENT: u32 = 350;
 /// before it takes all memory.
 const MOST_MEMBERS: u32 = 1 << 22;
 
-/// An agent: its host, and the members it holds.
+/// An agent: its host, and the members it holds. What these run is said once for all agents, in the
+/// [image](crate::assignment::Image) of their distribution.
 #[derive(Debug, Clone, PartialEq, Record)]
 pub(crate) struct AgentPlan {
     /// The host's name as the launcher knows it.

@@ -18,6 +18,7 @@ const BEATS_IN_SILENCE: u32 = 3;
 
 /// What can be chosen for a session; the defaults suit most.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct SessionOptions {
     /// How agents are started.
     pub launcher: Launcher,
@@ -88,8 +89,37 @@ pub struct SessionOptions {
     pub agent_log: Option<AgentLog>,
 }
 
+banyan_ndr::setters!(SessionOptions {
+    launcher: Launcher,
+    fanout: u32,
+    concurrency: u32,
+    members_per_agent: u32,
+    host_deadline: Duration,
+    deadline: impl Into<Option<Duration>>,
+    min_hosts: impl Into<Option<usize>>,
+    independent: bool,
+    leftovers: Leftovers,
+    grace: Duration,
+    heartbeat: Duration,
+    silence: Duration,
+    encrypt: bool,
+    attach_deadline: impl Into<Option<Duration>>,
+    awaited: Option<fn(&[&str])>,
+    extension_port: impl Into<Option<u16>>,
+    notice: Option<fn(&str)>,
+} some {
+    layout: Vec<AgentLayout>,
+    agent: impl Into<PathBuf>,
+    installed_agent: impl Into<String>,
+    agent_directory: impl Into<String>,
+    cache: impl Into<PathBuf>,
+    extension: impl Into<SecretBytes>,
+    agent_log: AgentLog,
+});
+
 /// What becomes of processes that members leave behind when they end, such as daemons.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Record)]
+#[non_exhaustive]
 pub enum Leftovers {
     /// They are ended with the session.
     #[default]

@@ -6,6 +6,7 @@ use banyan_ndr::Record;
 
 /// What went wrong, where, and the remedy.
 #[derive(Debug, Clone, PartialEq, Record)]
+#[non_exhaustive]
 pub struct Problem {
     /// The host.
     pub host: String,
@@ -23,6 +24,16 @@ pub struct Problem {
 const TEXT_LIMIT: usize = 4096;
 
 impl Problem {
+    /// A problem that concerns a host, whatever its members.
+    pub fn new(
+        host: impl Into<String>,
+        kind: ProblemKind,
+        cause: impl Into<String>,
+        remedy: impl Into<String>,
+    ) -> Problem {
+        Problem { host: host.into(), kind, cause: cause.into(), remedy: remedy.into(), members: String::new() }
+    }
+
     /// Everything but where.
     pub(crate) fn what(&self) -> String {
         let mut what = self.cause.clone();
@@ -51,6 +62,7 @@ impl Problem {
 
 /// Kinds of problems.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Record)]
+#[non_exhaustive]
 pub enum ProblemKind {
     /// No agent could be started there.
     Unreachable,

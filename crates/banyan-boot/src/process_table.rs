@@ -7,6 +7,7 @@ use banyan_ndr::Record;
 /// A member of a session as a process. As a record it has a JSON form
 /// ([`banyan_text`](https://docs.rs/banyan-text)).
 #[derive(Debug, Clone, PartialEq, Eq, Record)]
+#[non_exhaustive]
 pub struct MemberProcess {
     /// Its rank.
     pub rank: u32,
@@ -22,6 +23,7 @@ pub struct MemberProcess {
 
 /// The processes of all members, by rank. Its `Display` is a table for people.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct ProcessTable {
     /// By rank.
     pub members: Vec<MemberProcess>,

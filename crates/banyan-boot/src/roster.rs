@@ -131,10 +131,9 @@ impl Roster {
             front_end,
             host_deadline: assignment.terms.host_deadline(),
             encrypt,
-            heartbeat: Heartbeat {
-                every: Duration::from_millis(heartbeat),
-                lost_after: Duration::from_millis(silence),
-            },
+            heartbeat: Heartbeat::default()
+                .every(Duration::from_millis(heartbeat))
+                .lost_after(Duration::from_millis(silence)),
         }
     }
 
@@ -183,7 +182,7 @@ impl Roster {
             front_end: front_end.map_err(|_| RosterError::Field("front_end"))?,
             host_deadline: duration("host_deadline_ms")?,
             encrypt: value("encrypt")?.parse().map_err(|_| RosterError::Field("encrypt"))?,
-            heartbeat: Heartbeat { every: duration("heartbeat_ms")?, lost_after: duration("silence_ms")? },
+            heartbeat: Heartbeat::default().every(duration("heartbeat_ms")?).lost_after(duration("silence_ms")?),
         })
     }
 
@@ -207,7 +206,7 @@ impl Roster {
     /// How links between the session's nodes are set up.
     pub(crate) fn link_options(&self) -> LinkOptions {
         let encryption = if self.encrypt { Encryption::BetweenHosts } else { Encryption::Never };
-        LinkOptions { heartbeat: Some(self.heartbeat), encryption, ..agent_link_options() }
+        agent_link_options().heartbeat(self.heartbeat).encryption(encryption)
     }
 }
 

@@ -23,7 +23,7 @@ use crate::fallback::Fallback;
 use crate::launcher::program::{AgentProgram, check_directory};
 use crate::launcher::together::{StartTogether, fill_in_hosts};
 use crate::launcher::{LOCALHOST, Launcher, Way};
-use crate::layout::{self, AgentPlan};
+use crate::layout::{self, AgentPlan, Group};
 use crate::message::CHUNK;
 use crate::node::root_channel::{MemberData, Order, RootChannel};
 use crate::node::together::Together;
@@ -171,6 +171,7 @@ impl Launch {
 
 /// How the members of a session ended.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Outcome {
     /// By rank.
     pub states: Vec<ExitState>,
@@ -221,9 +222,9 @@ impl Session {
         }
         check_room(&way, agents.len(), size)?;
         let agent_program = agent_program(options, &way)?;
-        let hosts = hosts_by_rank(&agents, size);
-        let agents_of = agents_by_rank(&agents, size);
-        let images_of = images_by_rank(&agents, size);
+        let hosts = by_rank(&agents, size, |_, agent, _| Arc::from(agent.host.as_str()));
+        let agents_of = by_rank(&agents, size, |node, _, _| node);
+        let images_of = by_rank(&agents, size, |_, _, group| group.image);
         let images = distributions.iter().map(program_of).collect();
         let attaching = ranks_of_images(&agents, |image| distributions[image as usize].exe.is_none());
         let agent_count = agents.len();
@@ -759,23 +760,15 @@ fn agent_program(options: &SessionOptions, way: &Way) -> Result<AgentProgram, La
     program.with_content().map_err(LaunchError::System)
 }
 
-fn hosts_by_rank(agents: &[AgentPlan], size: u32) -> Vec<Arc<str>> {
-    let mut hosts: Vec<Arc<str>> = vec![Arc::from(""); size as usize];
-    for agent in agents {
-        let host: Arc<str> = agent.host.as_str().into();
+/// Something of each member, by rank: from the number of its agent's node, its agent and its group.
+fn by_rank<T: Clone + Default>(agents: &[AgentPlan], size: u32, of: impl Fn(u32, &AgentPlan, &Group) -> T) -> Vec<T> {
+    let mut all = vec![T::default(); size as usize];
+    for (node, agent) in (1..).zip(agents) {
         for group in &agent.groups {
-            hosts[group.first as usize..(group.first + group.count) as usize].fill(Arc::clone(&host));
+            all[group.first as usize..(group.first + group.count) as usize].fill(of(node, agent, group));
         }
     }
-    hosts
-}
-
-fn agents_by_rank(agents: &[AgentPlan], size: u32) -> Vec<u32> {
-    let mut nodes = vec![0; size as usize];
-    for (node, agent) in (1..).zip(agents) {
-        agent.ranks().iter().for_each(|rank| nodes[rank as usize] = node);
-    }
-    nodes
+    all
 }
 
 /// The program of a distribution; empty if its members attach.
@@ -786,14 +779,6 @@ fn program_of(distribution: &ProcessDistribution) -> String {
 /// Whether what its members write goes to standard error.
 fn passes(distribution: &ProcessDistribution) -> bool {
     distribution.exe.is_some() && distribution.stdio.output == Output::Pass
-}
-
-fn images_by_rank(agents: &[AgentPlan], size: u32) -> Vec<u32> {
-    let mut images = vec![0; size as usize];
-    for group in agents.iter().flat_map(|agent| &agent.groups) {
-        images[group.first as usize..(group.first + group.count) as usize].fill(group.image);
-    }
-    images
 }
 
 /// The members of some images.
@@ -853,7 +838,7 @@ fn run_root(
             Node::root(Arc::clone(&channel), assignment, setting)?.run()
         });
         if let Err(error) = ran {
-            let cause = format!("the front-end cannot go on: {error}");
+            let cause = format!("the front-end cannot go on: {}", banyan_hosts::cause(&error));
             let (host, kind) = (LOCALHOST.to_owned(), ProblemKind::FrontEnd);
             let remedy = "check the limits here (ulimit -n)".to_owned();
             let problem = Problem { host, kind, cause, remedy, members: String::new() };

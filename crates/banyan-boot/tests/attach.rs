@@ -83,7 +83,7 @@ fn outlives() {
 }
 
 fn options() -> SessionOptions {
-    SessionOptions { launcher: Launcher::Local, ..SessionOptions::default() }
+    SessionOptions::default().launcher(Launcher::Local)
 }
 
 fn deadline() -> Option<Instant> {
@@ -207,7 +207,7 @@ fn a_wrong_secret_changes_nothing() {
 }
 
 fn members_that_do_not_come_in_time_are_named() {
-    let options = SessionOptions { attach_deadline: Some(Duration::from_secs(3)), ..options() };
+    let options = options().attach_deadline(Duration::from_secs(3));
     let session = Session::launch(&[ProcessDistribution::attached().on("n1", 1).on("n2", 3)], &options).unwrap();
     let mut member = Member::attach_as(session.ticket().unwrap(), 0).unwrap();
     let problem = next_problem(&session);
@@ -297,7 +297,7 @@ fn leaves() {
     let place = std::env::var_os("BANYAN_TEST_FILE").unwrap();
     let members = ProcessDistribution::new(this_program(), [""; 0]).env(ROLE, "stays").env("BANYAN_TEST_FILE", place);
     let hosts = (0..5).fold(members, |all, host| all.on(format!("n{host}"), 1));
-    let options = SessionOptions { fanout: 2, ..options() };
+    let options = options().fanout(2);
     Session::launch(&[hosts], &options).unwrap().detach().unwrap();
 }
 

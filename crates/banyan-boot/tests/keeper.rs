@@ -15,7 +15,7 @@ use std::os::fd::AsFd;
 use std::process::{ExitCode, ExitStatus, Stdio};
 use std::time::Duration;
 
-use banyan_boot::process::{ChildDescriptors, Command, Executable, Limits, Spawner, end_descendants, keep};
+use banyan_boot::process::{ChildDescriptors, Command, Spawner, end_descendants, keep};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::process::{Pid, Signal};
 
@@ -52,18 +52,10 @@ fn agent(role: &str) -> io::Result<i32> {
     let keeper = keep()?;
     println!("worker {}", std::process::id());
     let (null, output) = (File::open("/dev/null")?, io::stdout());
-    let command = Command {
-        executable: Executable::File("sh".into()),
-        arguments: vec!["-c".into(), MEMBER.into()],
-        environment: std::env::vars_os().collect(),
-        directory: None,
-        limits: Limits::default(),
-        outlives_parent: false,
-    };
-    let prepared = command.prepare().map_err(io::Error::other)?;
+    let command = Command::new("sh", ["-c", MEMBER], std::env::vars_os(), None).map_err(io::Error::other)?;
     let (stdin, stdout, stderr) = (null.as_fd(), output.as_fd(), null.as_fd());
     let descriptors = ChildDescriptors { stdin, stdout, stderr, control: None, extension: None };
-    let member = Spawner::new()?.spawn(&prepared, descriptors).map_err(io::Error::other)?;
+    let member = Spawner::new()?.spawn(&command, descriptors).map_err(io::Error::other)?;
     let watched = if role == "exits" { member.pidfd.as_fd() } else { keeper.as_fd() };
     if role == "exits" {
         rustix::process::pidfd_send_signal(&member.pidfd, Signal::KILL)?;

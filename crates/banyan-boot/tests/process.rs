@@ -1,20 +1,21 @@
 //! Members as they really are: what they see of descriptors, signals, environment and limits, how they end, and what
 //! is said when they cannot be started. All of it for both ways in which the spawner makes a process.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
-use std::io::{Read, Seek, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use banyan_boot::process::{
-    Child, ChildDescriptors, Command, Executable, ExitState, LineEnd, MAX_LINE, Prepared, SpawnError, SpawnStage,
-    Spawner, Stream, StreamState, end_members, output_pipe, signal_group,
+    Child, ChildDescriptors, Command, ExitState, LineEnd, MAX_LINE, SpawnError, SpawnStage, Spawner, Stream,
+    StreamState, end_members, output_pipe, signal_group,
 };
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::process::Signal;
+
+const PATH: &str = "/usr/bin:/bin";
 
 /// Nothing here takes a tenth of it.
 const DEADLINE: Duration = Duration::from_secs(60);
@@ -25,22 +26,29 @@ fn all_ways() -> [Spawner; 3] {
     [Spawner::new().unwrap(), Spawner::copying_the_table().unwrap(), settled]
 }
 
-fn command(program: &str, arguments: &[&str]) -> Command {
-    Command {
-        executable: Executable::File(program.into()),
-        arguments: arguments.iter().map(OsString::from).collect(),
-        environment: vec![("PATH".into(), "/usr/bin:/bin".into())],
-        directory: None,
-        limits: "".parse().unwrap(),
-        outlives_parent: false,
-    }
+/// What a test starts, in the environment and the directory that most of them need.
+fn asked(program: impl AsRef<OsStr>, arguments: &[&str], path: &str, directory: Option<&Path>) -> Asked {
+    Command::new(program, arguments, [("PATH".into(), path.into())], directory)
 }
 
-fn shell(script: &str) -> Command {
+type Asked = Result<Command, SpawnError>;
+
+fn command(program: &str, arguments: &[&str]) -> Asked {
+    asked(program, arguments, PATH, None)
+}
+
+fn limited(limits: &str, command: Asked) -> Asked {
+    command.map(|mut command| {
+        command.limits = limits.parse().unwrap();
+        command
+    })
+}
+
+fn shell(script: &str) -> Asked {
     command("sh", &["-c", script])
 }
 
-fn spawn(spawner: &mut Spawner, command: &Prepared, output: &OwnedFd) -> Result<Child, SpawnError> {
+fn spawn(spawner: &mut Spawner, command: &Command, output: &OwnedFd) -> Result<Child, SpawnError> {
     let null = File::open("/dev/null").unwrap();
     let descriptors = ChildDescriptors {
         stdin: null.as_fd(),
@@ -79,34 +87,34 @@ fn read_all(pipe: OwnedFd) -> String {
 }
 
 /// What a command writes, and how it ends.
-fn run(spawner: &mut Spawner, command: Command) -> (String, ExitState) {
+fn run(spawner: &mut Spawner, command: Asked) -> (String, ExitState) {
     let (ours, members) = output_pipe().unwrap();
-    let child = spawn(spawner, &command.prepare().unwrap(), &members).unwrap();
+    let child = spawn(spawner, &command.unwrap(), &members).unwrap();
     drop(members);
     (read_all(ours), end_of(&child))
 }
 
-fn output(spawner: &mut Spawner, command: Command) -> String {
+fn output(spawner: &mut Spawner, command: Asked) -> String {
     let (text, state) = run(spawner, command);
     assert!(state.is_success(), "{state}: {text}");
     text
 }
 
 /// Why a command cannot be started.
-fn refusal(command: Command) -> SpawnError {
+fn refusal(command: Asked) -> SpawnError {
     let (_ours, members) = output_pipe().unwrap();
-    let prepared = match command.prepare() {
-        Ok(prepared) => prepared,
+    let command = match command {
+        Ok(command) => command,
         Err(error) => return error,
     };
     let [shared, copied, _] = &mut all_ways();
-    let error = spawn(shared, &prepared, &members).unwrap_err();
-    let other = spawn(copied, &prepared, &members).unwrap_err();
+    let error = spawn(shared, &command, &members).unwrap_err();
+    let other = spawn(copied, &command, &members).unwrap_err();
     assert_eq!((error.step, error.to_string()), (other.step, other.to_string()));
     error
 }
 
-fn assert_refused(command: Command, step: SpawnStage, words: &[&str]) {
+fn assert_refused(command: Asked, step: SpawnStage, words: &[&str]) {
     let error = refusal(command);
     let message = error.to_string();
     assert_eq!(error.step, step, "{message}");
@@ -129,7 +137,7 @@ fn the_kernel_of_this_host_allows_the_fast_way() {
 fn what_cannot_be_executed_is_named_with_cause_and_remedy() {
     let folder = tempfile::tempdir().unwrap();
     let file = |name: &str| folder.path().join(name);
-    let executable = |path: OsString| Command { executable: Executable::File(path), ..command("", &[]) };
+    let executable = |path: OsString| asked(path, &[], PATH, None);
 
     assert_refused(
         command("no-such-program", &[]),
@@ -144,23 +152,22 @@ fn what_cannot_be_executed_is_named_with_cause_and_remedy() {
     assert_refused(executable(script), SpawnStage::Execute, &["needs the interpreter /no/interpreter", "install it"]);
     let garbage = write_program(&file("garbage"), "\x7fELF?", 0o755);
     assert_refused(executable(garbage), SpawnStage::Execute, &["is no program for this machine"]);
-    let path = vec![("PATH".into(), folder.path().into())];
-    let in_path = Command { environment: path, ..command("plain", &[]) };
+    let in_path = asked("plain", &[], folder.path().to_str().unwrap(), None);
     assert_refused(in_path, SpawnStage::Find, &["plain may not be executed; chmod +x it"]);
 }
 
 #[test]
 fn a_missing_directory_and_a_bad_limit_are_named() {
-    let lost = Command { directory: Some("/no/such/folder".into()), ..command("true", &[]) };
+    let lost = asked("true", &[], PATH, Some(Path::new("/no/such/folder")));
     assert_refused(lost, SpawnStage::Directory, &["/no/such/folder", "create it on this host"]);
-    let argument = Command { arguments: vec!["a\0b".into()], ..command("true", &[]) };
+    let argument = command("true", &["a\0b"]);
     assert_refused(argument, SpawnStage::Prepare, &["zero byte"]);
-    let variable = Command { environment: vec![("A=B".into(), "".into())], ..command("/bin/true", &[]) };
+    let variable = Command::new("/bin/true", [""; 0], [("A=B".into(), "".into())], None);
     assert_refused(variable, SpawnStage::Prepare, &["cannot name a variable"]);
     // More descriptors than the kernel lets anybody have.
-    let limit = Command { limits: "nofile=99999999999".parse().unwrap(), ..command("true", &[]) };
+    let limit = limited("nofile=99999999999", command("true", &[]));
     assert_refused(limit, SpawnStage::Limits, &["nofile=99999999999", "hard limit"]);
-    let long = Command { arguments: vec!["x".repeat(1 << 20).into()], ..command("true", &[]) };
+    let long = command("true", &[&"x".repeat(1 << 20)]);
     assert_refused(long, SpawnStage::Execute, &["too long"]);
 }
 
@@ -169,11 +176,11 @@ fn a_failed_start_leaves_no_process_and_no_descriptor() {
     let open = || fs::read_dir("/proc/self/fd").unwrap().count();
     let mut spawner = Spawner::new().unwrap();
     let (_ours, members) = output_pipe().unwrap();
-    let prepared = command("/no/such/program", &[]).prepare().unwrap();
+    let command = command("/no/such/program", &[]).unwrap();
     // Other tests open and close descriptors meanwhile; 1,000 leaks could not hide behind them.
     let before = open();
     for _ in 0..1000 {
-        spawn(&mut spawner, &prepared, &members).unwrap_err();
+        spawn(&mut spawner, &command, &members).unwrap_err();
     }
     assert!(open() < before + 500);
 }
@@ -182,14 +189,12 @@ fn a_failed_start_leaves_no_process_and_no_descriptor() {
 fn a_member_has_its_own_environment_and_directory_and_nothing_of_ours() {
     for mut spawner in all_ways() {
         let folder = tempfile::tempdir().unwrap();
-        let mut asked = shell("pwd; env");
-        asked.environment.push(("COLOUR".into(), "green".into()));
-        asked.directory = Some(folder.path().canonicalize().unwrap());
-        let (text, _) = run(&mut spawner, asked);
+        let environment = [("PATH".into(), PATH.into()), ("COLOUR".into(), "green".into())];
+        let directory = folder.path().canonicalize().unwrap();
+        let (text, _) = run(&mut spawner, Command::new("sh", ["-c", "pwd; env"], environment, Some(&directory)));
         let mut lines: Vec<&str> = text.lines().collect();
         lines.retain(|line| !line.starts_with("PWD=") && !line.starts_with("_=") && !line.starts_with("SHLVL="));
         lines.sort_unstable();
-        let directory = folder.path().canonicalize().unwrap();
         assert_eq!(lines, [directory.to_str().unwrap(), "COLOUR=green", "PATH=/usr/bin:/bin"]);
     }
 }
@@ -197,13 +202,12 @@ fn a_member_has_its_own_environment_and_directory_and_nothing_of_ours() {
 #[test]
 fn a_variable_can_differ_from_member_to_member() {
     let mut spawner = Spawner::new().unwrap();
-    let mut asked = shell("echo $RANK $RANKING");
-    asked.environment.push(("RANKING".into(), "kept".into()));
-    let mut prepared = asked.prepare().unwrap();
+    let mut command = shell("echo $RANK $RANKING").unwrap();
+    command.set_variable("RANKING", "kept").unwrap();
     for rank in 0..3 {
-        prepared.set_variable("RANK", rank.to_string()).unwrap();
+        command.set_variable("RANK", rank.to_string()).unwrap();
         let (ours, members) = output_pipe().unwrap();
-        let child = spawn(&mut spawner, &prepared, &members).unwrap();
+        let child = spawn(&mut spawner, &command, &members).unwrap();
         drop(members);
         assert_eq!(read_all(ours), format!("{rank} kept\n"));
         assert!(end_of(&child).is_success());
@@ -215,10 +219,8 @@ fn a_program_beside_its_working_directory_is_found_from_there() {
     let folder = tempfile::tempdir().unwrap();
     write_program(&folder.path().join("here"), "#!/bin/sh\necho found\n", 0o755);
     for mut spawner in all_ways() {
-        let directory = Some(folder.path().to_owned());
-        assert_eq!(output(&mut spawner, Command { directory, ..command("./here", &[]) }), "found\n");
-        let (directory, environment) = (Some(folder.path().to_owned()), vec![("PATH".into(), "bin:.".into())]);
-        assert_eq!(output(&mut spawner, Command { directory, environment, ..command("here", &[]) }), "found\n");
+        assert_eq!(output(&mut spawner, asked("./here", &[], PATH, Some(folder.path()))), "found\n");
+        assert_eq!(output(&mut spawner, asked("here", &[], "bin:.", Some(folder.path()))), "found\n");
     }
 }
 
@@ -238,30 +240,16 @@ fn a_member_speaks_through_the_descriptors_it_was_given() {
     for mut spawner in all_ways() {
         let (ours, members) = output_pipe().unwrap();
         let null = File::open("/dev/null").unwrap();
-        let prepared = shell("echo through three >&3; echo four >&4").prepare().unwrap();
+        let command = shell("echo through three >&3; echo four >&4").unwrap();
         let control = Some(members.as_fd());
         let (stdin, stdout, stderr) = (null.as_fd(), null.as_fd(), null.as_fd());
         let extension = control;
         let descriptors = ChildDescriptors { stdin, stdout, stderr, control, extension };
-        let child = spawner.spawn(&prepared, descriptors).unwrap();
+        let child = spawner.spawn(&command, descriptors).unwrap();
         drop(members);
         // That the pipe ends at all shows that the spawner keeps nothing of it open.
         assert_eq!(read_all(ours), "through three\nfour\n");
         assert!(end_of(&child).is_success());
-    }
-}
-
-#[test]
-fn a_program_is_executed_from_memory() {
-    let mut program = Vec::new();
-    File::open("/bin/echo").unwrap().read_to_end(&mut program).unwrap();
-    for mut spawner in all_ways() {
-        let image = rustix::fs::memfd_create("echo", rustix::fs::MemfdFlags::CLOEXEC).unwrap();
-        let mut file = File::from(image);
-        file.write_all(&program).unwrap();
-        file.rewind().unwrap();
-        let executable = Executable::Image { name: "echo".into(), image: file.into() };
-        assert_eq!(output(&mut spawner, Command { executable, ..command("", &["from", "memory"]) }), "from memory\n");
     }
 }
 
@@ -281,8 +269,7 @@ fn a_member_leads_its_session_with_default_signals() {
 #[test]
 fn limits_are_applied() {
     for mut spawner in all_ways() {
-        let limits = "nofile=77,core=0,cpu=5,nice=7".parse().unwrap();
-        let asked = Command { limits, ..shell("ulimit -n; ulimit -c; ulimit -t; nice") };
+        let asked = limited("nofile=77,core=0,cpu=5,nice=7", shell("ulimit -n; ulimit -c; ulimit -t; nice"));
         assert_eq!(output(&mut spawner, asked), "77\n0\n5\n7\n");
     }
 }
@@ -293,8 +280,7 @@ fn how_a_member_ended_is_known() {
         assert_eq!(run(&mut spawner, shell("exit 7")).1, ExitState::Exited(7));
         let killed = run(&mut spawner, shell("kill -9 $$")).1;
         assert_eq!(killed.to_string(), "killed by signal 9 (SIGKILL)");
-        let limits = "cpu=1,core=0".parse().unwrap();
-        let busy = run(&mut spawner, Command { limits, ..shell("while :; do :; done") }).1;
+        let busy = run(&mut spawner, limited("cpu=1,core=0", shell("while :; do :; done"))).1;
         assert_eq!(busy.to_string(), "killed by signal 24 (SIGXCPU)");
     }
 }
@@ -303,8 +289,8 @@ fn how_a_member_ended_is_known() {
 fn five_hundred_members_that_end_at_once_are_all_accounted_for() {
     let mut spawner = Spawner::new().unwrap();
     let (_ours, members) = output_pipe().unwrap();
-    let prepared = command("true", &[]).prepare().unwrap();
-    let children: Vec<Child> = (0..500).map(|_| spawn(&mut spawner, &prepared, &members).unwrap()).collect();
+    let command = command("true", &[]).unwrap();
+    let children: Vec<Child> = (0..500).map(|_| spawn(&mut spawner, &command, &members).unwrap()).collect();
     assert!(children.iter().all(|child| end_of(child).is_success()));
 }
 
@@ -312,8 +298,8 @@ fn five_hundred_members_that_end_at_once_are_all_accounted_for() {
 fn a_member_dies_with_the_thread_that_started_it() {
     let (ours, members) = output_pipe().unwrap();
     let child = std::thread::spawn(move || {
-        let prepared = command("sleep", &["1000"]).prepare().unwrap();
-        spawn(&mut Spawner::new().unwrap(), &prepared, &members).unwrap()
+        let command = command("sleep", &["1000"]).unwrap();
+        spawn(&mut Spawner::new().unwrap(), &command, &members).unwrap()
     });
     let child = child.join().unwrap();
     assert_eq!(end_of(&child), ExitState::Signalled { signal: 9, core_dumped: false });
@@ -330,7 +316,7 @@ fn ending_members_is_polite_first_and_reaches_their_groups() {
     ];
     let started = scripts.map(|script| {
         let (ours, members) = output_pipe().unwrap();
-        (spawn(&mut spawner, &shell(script).prepare().unwrap(), &members).unwrap(), ours)
+        (spawn(&mut spawner, &shell(script).unwrap(), &members).unwrap(), ours)
     });
     let (children, pipes): (Vec<Child>, Vec<OwnedFd>) = started.into_iter().unzip();
     pipes.iter().for_each(wait_for);

@@ -59,8 +59,8 @@ fn session(place: &Path, agents: usize) -> Session {
 }
 
 fn options(place: &Path) -> SessionOptions {
-    let cache = Some(place.join("caches/{host}"));
-    SessionOptions { launcher: Launcher::Local, fanout: 2, cache, ..SessionOptions::default() }
+    let cache = place.join("caches/{host}");
+    SessionOptions::default().launcher(Launcher::Local).fanout(2).cache(cache)
 }
 
 fn deadline() -> Option<Instant> {
@@ -284,7 +284,7 @@ fn a_full_disk_is_named_with_its_free_space() {
     let place = TempDir::new().unwrap();
     fs::write(place.path().join("file"), vec![1; 4 << 20]).unwrap();
     // One of them fits, two do not.
-    let options = SessionOptions { cache: Some(mount.0.path().join("caches/{host}")), ..options(place.path()) };
+    let options = options(place.path()).cache(mount.0.path().join("caches/{host}"));
     let nobody = ProcessDistribution::new("true", [""; 0]).on("n0", 0).on("n1", 0);
     let session = Session::launch(&[nobody], &options).unwrap();
     let error = session.stage_timeout(&place.path().join("file"), &Stage::Cache, deadline()).unwrap_err();

@@ -16,7 +16,7 @@ pub(crate) fn folded(problems: &[Problem]) -> Vec<String> {
     let text = |(_, first, hosts): &(String, &Problem, Vec<&str>)| {
         let set = HostSet::from_names(hosts).ok().filter(|set| set.len() > 1);
         // Whose members these are is told by the hosts.
-        let any = Problem { members: String::new(), ..(*first).clone() };
+        let any = Problem::new(&first.host, first.kind, &first.cause, &first.remedy);
         set.map_or_else(|| first.to_string(), |set| format!("{} hosts ({set}), such as {any}", set.len()))
     };
     alike.iter().map(text).collect()
@@ -34,10 +34,8 @@ mod tests {
 
     #[test]
     fn problems_with_one_cause_are_told_once_for_all_hosts() {
-        let problem = |host: &str, cause: &str| {
-            let (remedy, members) = (format!("look at {host}"), String::new());
-            Problem { host: host.into(), kind: ProblemKind::NoSpace, cause: cause.into(), remedy, members }
-        };
+        let problem =
+            |host: &str, cause: &str| Problem::new(host, ProblemKind::NoSpace, cause, format!("look at {host}"));
         let full = |host: &str, free: u32| problem(host, &format!("/scratch/{host}: {free} bytes free"));
         let told = folded(&[full("n1", 5), problem("n2", "it is odd"), full("n3", 70)]);
         let first = "2 hosts (n[1,3]), such as host n1: /scratch/n1: 5 bytes free; look at n1";

@@ -87,7 +87,7 @@ fn parse(text: &str) -> Result<Targets, Failure> {
 /// What agents are to log, if anything.
 pub(crate) fn of_agents() -> Option<AgentLog> {
     let filter = CHOSEN.get()?.filter.clone()?;
-    Some(AgentLog { filter, take: |line| put(&harmless_text(&bracketed(line))) })
+    Some(AgentLog::new(filter, |line| put(&harmless_text(&bracketed(line)))))
 }
 
 /// The line of an agent with its writer, which stands before the first colon, in brackets.

@@ -109,6 +109,9 @@ pub(crate) struct Sim {
     /// Every second packet has a part for each member
     #[arg(long)]
     scatter: bool,
+    /// Every third packet is for some members only
+    #[arg(long)]
+    choose: bool,
     /// A member contributes to a wave when it has got the packet with its number; there is a packet for each wave then
     #[arg(long)]
     answer: bool,
@@ -174,42 +177,40 @@ impl Sim {
     }
 
     fn plan(&self, shape: &[usize], seed: u64) -> Plan {
-        let faults = FaultPlan {
-            count: self.faults,
-            within: Duration::from_millis(self.within),
-            hits_members: self.members_fail,
-            only_deaths: self.only_deaths,
-            slows: self.slow,
-            stalls: self.stall,
-        };
-        Plan {
-            shape: shape.to_vec(),
-            seed,
-            waves: self.waves,
-            packets: if self.answer { self.packets.max(self.waves) } else { self.packets },
-            streams: (self.streams as usize).max(self.synchronisations.len()),
-            synchronisations: self.synchronisations.clone(),
-            window_waves: self.window,
-            window_bytes: self.window_bytes,
-            reduces: self.reduce,
-            sifts: self.sift,
-            has_failing_filter: self.failing_filter,
-            reopens: self.reopen,
-            restarts: self.restart,
-            successors: self.successors,
-            front_end_pause: Duration::from_millis(self.pause),
-            pace: self.pace.map(Duration::from_millis),
-            scatters: self.scatter,
-            answers: self.answer,
-            packet_bytes: self.packet_bytes as usize,
-            ahead_packets: self.ahead_packets,
-            ahead_bytes: self.ahead_bytes,
-            shares_memory: self.shared_memory,
-            joining: self.joining,
-            unanswered: self.unanswered.map(Duration::from_millis),
-            faults,
-            ..Plan::default()
-        }
+        let faults = FaultPlan::NONE
+            .count(self.faults)
+            .within(Duration::from_millis(self.within))
+            .hits_members(self.members_fail)
+            .only_deaths(self.only_deaths)
+            .slows(self.slow)
+            .stalls(self.stall);
+        Plan::default()
+            .shape(shape.to_vec())
+            .seed(seed)
+            .waves(self.waves)
+            .packets(if self.answer { self.packets.max(self.waves) } else { self.packets })
+            .streams((self.streams as usize).max(self.synchronisations.len()))
+            .synchronisations(self.synchronisations.clone())
+            .window_waves(self.window)
+            .window_bytes(self.window_bytes)
+            .reduces(self.reduce)
+            .sifts(self.sift)
+            .has_failing_filter(self.failing_filter)
+            .reopens(self.reopen)
+            .restarts(self.restart)
+            .successors(self.successors)
+            .front_end_pause(Duration::from_millis(self.pause))
+            .pace(self.pace.map(Duration::from_millis))
+            .scatters(self.scatter)
+            .chooses(self.choose)
+            .answers(self.answer)
+            .packet_bytes(self.packet_bytes as usize)
+            .ahead_packets(self.ahead_packets)
+            .ahead_bytes(self.ahead_bytes)
+            .shares_memory(self.shared_memory)
+            .joining(self.joining)
+            .unanswered(self.unanswered.map(Duration::from_millis))
+            .faults(faults)
     }
 
     fn one(&self, shape: &[usize], seed: u64) -> Result<Result<Ran, Broken>, Failure> {

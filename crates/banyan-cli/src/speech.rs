@@ -1,7 +1,7 @@
 //! How the command speaks: colours, and how much it says beside its results.
 //!
 //! Set once, when the arguments are known. Results go to standard output and are not this module's business; what is
-//! said about them goes to standard error, and into the [log], whether it was shown or not.
+//! said about them goes to standard error, and into the log, whether it was shown or not.
 
 use std::ffi::OsString;
 use std::fmt;

@@ -235,7 +235,7 @@ fn write(path: &str) -> Result<(), Failure> {
 
 fn check_file(path: &str) -> Result<(), Failure> {
     for generate in [Generate::Never, Generate::AtOnce] {
-        let options = DecodeOptions { generate, ..DecodeOptions::default() };
+        let options = DecodeOptions::default().generate(generate);
         let mut decoder = Decoder::with_options(options);
         let file = Reader::open(path)?;
         let entries = entries();

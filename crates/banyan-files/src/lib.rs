@@ -23,7 +23,7 @@
 //!     fields: vec![Field::new("time", 0, Type::Int { width: 8, signed: false })],
 //! });
 //! let format = Format::new(ByteOrder::Little, PointerWidth::Eight, vec![tick])?;
-//! let options = WriterOptions { time_field: Some("time".into()), ..WriterOptions::default() };
+//! let options = WriterOptions::default().time_field("time");
 //! let mut writer = Writer::stream(Vec::new(), options)?;
 //! for time in 0..100_u64 {
 //!     writer.write_body(&format, &time.to_le_bytes())?;

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 /// How a [`Writer`](super::Writer) works. [`WriterOptions::default`] suits most.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct WriterOptions {
     /// The field (by its path: `time`, `header.time`) that records are found by in
     /// [`Reader::seek_time`](super::Reader::seek_time). Formats without such a field have records without time.
@@ -14,6 +15,13 @@ pub struct WriterOptions {
     /// When blocks must have reached the system or the disk.
     pub durability: Durability,
 }
+
+banyan_ndr::setters!(WriterOptions {
+    block_bytes: usize,
+    durability: Durability,
+} some {
+    time_field: impl Into<String>,
+});
 
 impl Default for WriterOptions {
     fn default() -> WriterOptions {
@@ -38,6 +46,7 @@ impl Default for WriterOptions {
 /// `SyncEvery` is looked at when a block is written: there is no thread that syncs an idle file. Syncing applies to
 /// files; on other destinations all but `None` flush.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Durability {
     /// Nothing is asked of the destination.
     None,

@@ -17,6 +17,10 @@ pub fn cause(error: &io::Error) -> String {
         (io::ErrorKind::NotFound, _) => "no such file or directory".into(),
         (io::ErrorKind::PermissionDenied, _) => "permission denied".into(),
         (io::ErrorKind::StorageFull, _) => "no space left on the device".into(),
+        // For who makes a thread or a process, and nobody else waits for what does not block.
+        (io::ErrorKind::WouldBlock, _) => {
+            "no process or thread can be added; raise the limit of processes (ulimit -u)".into()
+        }
         (_, Some(number)) => within_a_sentence(text.trim_end_matches(&format!(" (os error {number})"))),
         (_, None) => text,
     }

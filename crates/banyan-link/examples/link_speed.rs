@@ -55,7 +55,7 @@ fn tcp() -> (TcpStream, TcpStream) {
 }
 
 fn link(address: Option<&str>, encryption: Encryption) -> (Link, Link) {
-    let options = || LinkOptions { encryption, heartbeat: None, ..LinkOptions::default() };
+    let options = || LinkOptions::default().encryption(encryption).heartbeat(None);
     let Some(address) = address else {
         let (one, other) = unix();
         return (Link::inherited(one.into(), &options()), Link::inherited(other.into(), &options()));

@@ -55,6 +55,7 @@ pub enum Event {
 
 /// What is known of a peer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct PeerInfo {
     /// Who it proved to be: known to those who accepted its connection.
     pub id: Option<PeerId>,

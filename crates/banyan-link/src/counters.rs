@@ -2,6 +2,7 @@
 
 /// Counts since the link was made. Bytes are those of frames, before encryption.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Counters {
     /// Frames of users sent.
     pub frames_sent: u64,

@@ -122,10 +122,9 @@ impl Formats {
         if self.learnt_count > self.bound || self.learnt_bytes > description_bytes(self.bound) {
             return Err(ProtocolError::TooManyFormats(self.bound));
         }
-        let limits = Limits { formats: self.bound, format_bytes: LONGEST_DESCRIPTION, ..Limits::default() };
-        let decoder = self.learnt.get_or_insert_with(|| {
-            Box::new(Decoder::with_options(DecodeOptions { limits, ..DecodeOptions::default() }))
-        });
+        let limits = Limits::default().formats(self.bound).format_bytes(LONGEST_DESCRIPTION);
+        let decoder =
+            self.learnt.get_or_insert_with(|| Box::new(Decoder::with_options(DecodeOptions::default().limits(limits))));
         let actual = decoder.learn_encoded(description)?;
         if claimed != Some(actual) {
             return Err(ProtocolError::FormatId { claimed: text(claimed), actual });

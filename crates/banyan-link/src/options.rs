@@ -13,6 +13,7 @@ pub const INITIAL_CREDIT: usize = 64 << 10;
 ///
 /// Clones share their [`Slabs`]: make all links of a process from clones of one.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct LinkOptions {
     /// Bytes of the longest payload, at most half of the window. Both ends must agree on it.
     pub max_payload: usize,
@@ -35,8 +36,21 @@ pub struct LinkOptions {
     pub slabs: Slabs,
 }
 
+banyan_ndr::setters!(LinkOptions {
+    max_payload: usize,
+    window: usize,
+    heartbeat: impl Into<Option<Heartbeat>>,
+    formats: usize,
+    incarnation: u64,
+    capabilities: Capabilities,
+    encryption: Encryption,
+    opening_time: Duration,
+    slabs: Slabs,
+});
+
 /// When frames are encrypted. They are when either end wants it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum Encryption {
     /// Over TCP, not within the host.
     #[default]
@@ -49,6 +63,7 @@ pub enum Encryption {
 
 /// How often signs of life are given, and how long they may be missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Heartbeat {
     /// A heartbeat is sent when nothing else was for so long. Zero: none is sent, and the peer expects none; a process
     /// that computes without regard to its links can still notice that the peer is silent.
@@ -56,6 +71,8 @@ pub struct Heartbeat {
     /// The peer is lost when nothing came for so long (or for three of its own intervals, if that is longer).
     pub lost_after: Duration,
 }
+
+banyan_ndr::setters!(Heartbeat { every: Duration, lost_after: Duration });
 
 impl Default for Heartbeat {
     fn default() -> Self {

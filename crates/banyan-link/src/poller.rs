@@ -43,6 +43,7 @@ impl Interest {
 
 /// A descriptor that is ready. Errors and ends count as both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Ready {
     /// What it was registered with.
     pub token: u64,

@@ -7,6 +7,7 @@ use banyan_ndr::Record;
 
 /// Those that were not let in, by reason.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Record)]
+#[non_exhaustive]
 pub struct Refused {
     /// Did not speak the protocol, or said nothing and went: a port scan, another program.
     pub garbage: u64,

@@ -19,6 +19,13 @@ fn secret(index: u32) -> Secret {
     Secret::from_bytes([5; 32]).derive("peer", index)
 }
 
+/// What a listener has counted, and nothing else.
+fn refused(count: impl FnOnce(&mut Refused)) -> Refused {
+    let mut refused = Refused::default();
+    count(&mut refused);
+    refused
+}
+
 fn opening(index: u32, incarnation: u64) -> Opening {
     Opening { peer: PeerId { session: SESSION, index, incarnation }, secret: secret(index) }
 }
@@ -36,7 +43,7 @@ impl TestListener {
     }
 
     fn with(encryption: Encryption) -> TestListener {
-        let options = LinkOptions { encryption, ..LinkOptions::default() };
+        let options = LinkOptions::default().encryption(encryption);
         let address = "tcp:127.0.0.1:0".parse().unwrap();
         TestListener { listener: Listener::bind(&address, &options).unwrap(), options, now: Instant::now() }
     }
@@ -190,7 +197,7 @@ fn turns_away_whoever_proves_nothing(mut listener: TestListener) {
     // Who knows only its own secret cannot come as another one.
     let squatter = Opening { secret: secret(1), ..opening(0, 1) };
     assert_eq!(listener.turns_away(&squatter), LinkError::Opening(OpeningError::Refused));
-    assert_eq!(listener.listener.refused(), Refused { wrong_secret: 2, unknown_peer: 2, ..Refused::default() });
+    assert_eq!(listener.listener.refused(), refused(|refused| (refused.wrong_secret, refused.unknown_peer) = (2, 2)));
     listener.still_lets_in(0, 1);
 }
 
@@ -292,7 +299,7 @@ fn a_peer_that_is_there_is_not_replaced_but_by_a_later_incarnation() {
         }
     }
     let _second = listener.still_lets_in(4, 8);
-    assert_eq!(listener.listener.refused(), Refused { duplicate: 2, ..Refused::default() });
+    assert_eq!(listener.listener.refused(), refused(|refused| refused.duplicate = 2));
     listener.listener.forget(&opening(4, 8).peer);
     listener.still_lets_in(4, 8);
 }
@@ -360,7 +367,7 @@ fn processes_of_another_user_of_this_host_take_no_place_at_the_door() {
             break;
         }
     }
-    let expected = Refused { other_user: strangers.len() as u64, ..Refused::default() };
+    let expected = refused(|refused| refused.other_user = strangers.len() as u64);
     assert_eq!(listener.refused(), expected);
     assert_eq!(listener.timeout(), None, "nobody is waited for");
     for mut stranger in strangers {

@@ -43,7 +43,7 @@ fn exchange(links: &mut [Link; 2], length: usize) {
 
 #[test]
 fn pools_are_made_for_long_payloads_only_and_go_with_their_links() {
-    let options = || LinkOptions { slabs: Slabs::new(), ..LinkOptions::inherited() };
+    let options = || LinkOptions::inherited().slabs(Slabs::new());
     let before = (descriptors(), pools());
     let (ours, theirs) = UnixStream::pair().unwrap();
     let (one, other) = (options(), options());

@@ -78,8 +78,8 @@ fn end(link: &mut Link) -> Event {
 
 /// Options for links that nobody drives for a while, on a machine of any load.
 fn patient() -> LinkOptions {
-    let heartbeat = Heartbeat { lost_after: Duration::from_secs(60), ..Heartbeat::default() };
-    LinkOptions { heartbeat: Some(heartbeat), opening_time: Duration::from_secs(60), ..LinkOptions::default() }
+    let heartbeat = Heartbeat::default().lost_after(Duration::from_secs(60));
+    LinkOptions::default().heartbeat(heartbeat).opening_time(Duration::from_secs(60))
 }
 
 /// Every way that a link can be carried.
@@ -89,7 +89,7 @@ fn every_way() -> Vec<(&'static str, Link, Link)> {
         let link = |read: OwnedFd, write: OwnedFd| Link::over_pipes(read, write, &patient()).unwrap();
         (link(a.into(), d.into()), link(c.into(), b.into()))
     };
-    let encryption = |encryption| LinkOptions { encryption, ..patient() };
+    let encryption = |encryption| patient().encryption(encryption);
     let name = format!("unix:@banyan-link-test-{}", std::process::id());
     let way = |name, (one, other)| (name, one, other);
     vec![
@@ -131,7 +131,7 @@ fn frames_go_there_and_back_over_everything_that_carries_a_link() {
 #[test]
 fn much_more_than_the_window_goes_through_it() {
     let total: u64 = if cfg!(debug_assertions) { 64 << 20 } else { 1 << 30 };
-    let options = LinkOptions { max_payload: 60_000, window: 128 << 10, ..LinkOptions::default() };
+    let options = LinkOptions::default().max_payload(60_000).window(128 << 10);
     let (mut one, mut other) = inherited(&options);
     let sender = thread::spawn(move || {
         let payload = bytes::Bytes::from(vec![7; 60_000]);
@@ -270,8 +270,8 @@ fn the_death_of_the_peer_is_a_loss() {
 
 #[test]
 fn a_peer_that_is_stopped_is_found_by_its_missing_heartbeats() {
-    let heartbeat = Heartbeat { every: Duration::from_millis(50), lost_after: Duration::from_millis(200) };
-    let options = LinkOptions { heartbeat: Some(heartbeat), ..LinkOptions::default() };
+    let heartbeat = Heartbeat::default().every(Duration::from_millis(50)).lost_after(Duration::from_millis(200));
+    let options = LinkOptions::default().heartbeat(heartbeat);
     let (mut one, mut stopped) = inherited(&options);
     stopped.flush(Instant::now());
     let start = Instant::now();
@@ -283,7 +283,7 @@ fn a_peer_that_is_stopped_is_found_by_its_missing_heartbeats() {
 #[test]
 fn a_listener_that_never_answers_is_given_up() {
     let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let options = LinkOptions { opening_time: Duration::from_millis(100), ..LinkOptions::default() };
+    let options = LinkOptions::default().opening_time(Duration::from_millis(100));
     let address = Address::Tcp(silent.local_addr().unwrap());
     let mut link = Link::dial(&address, &opening(0), &options).unwrap();
     let expected = LinkError::Opening(OpeningError::TooSlow(Duration::from_millis(100)));

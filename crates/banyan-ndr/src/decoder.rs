@@ -23,6 +23,7 @@ const PAYS_AFTER: usize = 256 << 10;
 
 /// When machine code is generated for a conversion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum Generate {
     /// When enough was converted for it to pay: after the second record of a format at the earliest, however long.
     #[default]
@@ -35,6 +36,7 @@ pub enum Generate {
 
 /// How a [`Decoder`] decodes.
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct DecodeOptions {
     /// Bounds on what comes from outside.
     pub limits: Limits,
@@ -45,6 +47,8 @@ pub struct DecodeOptions {
     /// When to generate machine code.
     pub generate: Generate,
 }
+
+crate::setters!(DecodeOptions { limits: Limits, loss: Loss, cut_arrays: bool, generate: Generate });
 
 /// Decodes records of all formats it has learnt.
 ///

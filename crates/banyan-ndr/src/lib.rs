@@ -111,6 +111,7 @@ mod limits;
 mod morph;
 mod plan;
 pub mod reflect;
+mod setters;
 pub mod typed;
 mod value;
 mod vectored;

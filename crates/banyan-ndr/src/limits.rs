@@ -10,6 +10,7 @@ pub(crate) const DEPTH: usize = 1000;
 
 /// Bounds on received formats and records. [`Limits::default`] suits trusted and untrusted peers alike.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Limits {
     /// Bytes of one encoded format description.
     pub format_bytes: usize,
@@ -43,6 +44,22 @@ pub struct Limits {
     /// Formats one decoder remembers.
     pub formats: usize,
 }
+
+crate::setters!(Limits {
+    format_bytes: usize,
+    definitions: usize,
+    fields: usize,
+    name_bytes: usize,
+    type_depth: usize,
+    dimensions: usize,
+    fixed_bytes: usize,
+    body_bytes: usize,
+    growth: usize,
+    value_bytes: usize,
+    nesting: usize,
+    depth: usize,
+    formats: usize,
+});
 
 impl Default for Limits {
     fn default() -> Self {

@@ -192,6 +192,7 @@ impl Slots {
 
 /// A reference that leads out of the body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct BadReference {
     /// Where in the body it stands.
     pub at: usize,

@@ -37,7 +37,7 @@ impl RankSet {
 
     /// Reads a set from the beginning of `bytes`, and says how many bytes it took.
     pub fn decode(bytes: &[u8]) -> Result<(RankSet, usize), RankSetError> {
-        let mut reader = Reader { bytes, at: 0 };
+        let mut reader = RankDecoder { bytes, at: 0 };
         let head = reader.number()?;
         let set = if head & BITS == 0 { reader.pieces(head >> 1)? } else { reader.bits(head >> 1)? };
         // Written in the shorter way.
@@ -124,12 +124,12 @@ fn length_of(number: u64) -> u64 {
     u64::from((u64::BITS - number.leading_zeros()).div_ceil(7).max(1))
 }
 
-struct Reader<'a> {
+struct RankDecoder<'a> {
     bytes: &'a [u8],
     at: usize,
 }
 
-impl Reader<'_> {
+impl RankDecoder<'_> {
     /// Reads a number of at most [`MAX_NUMBER_BYTES`] bytes that is not written longer than it must be.
     fn number(&mut self) -> Result<u64, RankSetError> {
         let start = self.at;

@@ -24,6 +24,7 @@ const HOME_VARIABLE: &str = "OMPI_MCA_orte_hnp_uri";
 
 /// A job as its `mpirun` shows it, to be found on other hosts.
 #[derive(Debug, Clone, PartialEq, Eq, Record)]
+#[non_exhaustive]
 pub struct MpiJob {
     /// The `mpirun`.
     pub launcher: u32,

@@ -119,6 +119,7 @@ impl Status {
 /// What is known of a process whose stack could not be read.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Record)]
 #[record(rename = "facts")]
+#[non_exhaustive]
 pub struct Facts {
     /// The name of its program, as the kernel has it.
     pub name: String,

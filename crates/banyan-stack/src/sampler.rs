@@ -29,6 +29,7 @@ pub struct Target {
 
 /// What of a process is taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct SamplerOptions {
     /// The stacks of all threads, instead of the main one.
     pub threads: bool,
@@ -49,6 +50,18 @@ pub struct SamplerOptions {
     /// The time after which no further sample is begun.
     pub within: Option<Duration>,
 }
+
+banyan_ndr::setters!(SamplerOptions {
+    threads: bool,
+    lines: bool,
+    python: bool,
+    all_frames: bool,
+    samples: u32,
+    every: Duration,
+    patience: Duration,
+    limit: impl Into<Option<Duration>>,
+    within: impl Into<Option<Duration>>,
+});
 
 /// How often to see whether to go on, between samples.
 const GLANCE: Duration = Duration::from_millis(20);

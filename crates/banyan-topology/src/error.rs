@@ -15,6 +15,7 @@ const SHOWN: usize = 40;
 
 /// Why there is no topology.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub struct TopologyError {
     /// Where in the text, if there is one.
     pub at: Option<Position>,

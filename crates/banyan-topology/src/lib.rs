@@ -86,6 +86,7 @@ impl fmt::Display for Location<'_> {
 
 /// How many children the nodes have that have any.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct Degrees {
     /// The fewest.
     pub least: u32,

@@ -20,6 +20,7 @@ use super::{Topology, TopologyError, TopologyProblem, balanced};
 /// | `hosts:16:8` | 8 members on each host under its agent; agents in a tree of fan-out 16 |
 /// | `hosts:16:2800:700` | the same, with as many agents on a host as needed for 700 members each |
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Spec {
     /// Children of each node, level by level; the last are members.
     Widths(Vec<u32>),

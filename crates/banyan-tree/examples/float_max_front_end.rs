@@ -32,7 +32,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
 
     // Start the back-ends and the agents between.
-    let options = NetworkOptions { topology: Some(topology.parse()?), ..NetworkOptions::default() };
+    let options = NetworkOptions::default().topology(topology.parse()?);
     let network = Network::launch(&ProcessDistribution::new(back_end, [""; 0]), &options)?;
 
     // A stream to all of them, on which nodes pass on the maximum.

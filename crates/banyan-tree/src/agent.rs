@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use banyan_boot::{AgentExtension, AgentInfo, ExtensionControl, GuardInfo};
 use banyan_link::{Bell, SecretBytes};
+use banyan_reduce::Filters;
 use tracing::{info, info_span};
 
 use crate::combiner::Combiners;
@@ -18,13 +19,13 @@ use crate::driver::{Credentials, Driver, Invited, Note};
 use crate::format_book::FormatBook;
 use crate::ids::{Level, LinkId, NodeId};
 use crate::node::{Node, Report};
-use crate::reduce::{Filters, registered_filters};
+use crate::registered_filters::registered_filters;
 
 /// How much longer than the front-end waits for those who are adrift an agent looks for a parent.
 const ADRIFT_TIMES: u32 = 2;
 
-/// How long an agent looks for a parent when the front-end has closed the session's link: long enough to find another one if
-/// only that link was cut, as it is where the agent was stopped for a while.
+/// How long an agent looks for a parent when the front-end has closed the session's link and cannot be reached: long enough to
+/// find another one, if there is one. The closed link alone says little: it is cut where the agent was stopped for a while.
 const CLOSED_PATIENCE: Duration = Duration::from_secs(1);
 
 /// How often an agent without a parent, or a guard, looks whether it still has a reason to be there.
@@ -188,7 +189,8 @@ impl Drop for OverAtTheEnd {
 impl Worker {
     fn run(mut self) {
         while self.takes_orders() {
-            let patience = if self.is_closed { self.patience.min(CLOSED_PATIENCE) } else { self.patience };
+            let has_lost_all = self.is_closed && self.driver.misses_front_end();
+            let patience = if has_lost_all { self.patience.min(CLOSED_PATIENCE) } else { self.patience };
             let is_over = has_ended(&mut self.driver, patience);
             let is_adrift = self.driver.adrift() > Duration::ZERO;
             let deadline = is_adrift.then(|| Instant::now() + LOOK);

@@ -10,8 +10,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use banyan_boot::{JoinError, Member, Ticket, TicketError, extension_socket};
-use banyan_link::{Deadline, Event, Link, LinkOptions, Slabs};
+use banyan_link::{Deadline, Event, Link, Slabs};
 use banyan_ndr::{DynRecord, Format, Record};
+use banyan_reduce::{Aligned, Alignment, Bodies, shared};
 
 use crate::combiner::Combiners;
 use crate::driver::{Credentials, Driver, Invited, Note, NoteError, silent_links};
@@ -23,9 +24,8 @@ use crate::invitation::Invitation;
 use crate::node::{Node, Received, Report, SendError, StreamCounters};
 use crate::pending::{Body, Pending, ToSend, Typed, check_body};
 use crate::record_reader::SharedReader;
-use crate::reduce::{Aligned, Alignment, registered_filters};
+use crate::registered_filters::registered_filters;
 use crate::reports::Reports;
-use crate::run::{Bodies, shared};
 use crate::sorted::SortedMap;
 use crate::wire::INVITATION;
 
@@ -53,6 +53,8 @@ pub struct BackEnd {
     slabs: Slabs,
     /// Streams whose waves are intervals.
     aligned: SortedMap<StreamId, Alignment>,
+    /// The tags of the records of their intervals that have begun: of each the first.
+    interval_tags: SortedMap<StreamId, u32>,
     /// Their intervals that are complete and found no room.
     complete: SortedMap<StreamId, (Wave, Bodies)>,
     combiners: Arc<Combiners>,
@@ -101,7 +103,7 @@ impl BackEnd {
             Err(error) => return Err(error.into()),
         };
         let slabs = Slabs::new();
-        let options = LinkOptions { slabs: slabs.clone(), ..silent_links(INVITATION_TIME) };
+        let options = silent_links(INVITATION_TIME).slabs(slabs.clone());
         let mut link = Link::inherited(socket, &options);
         let note = invitation(&mut link, limit)?;
         link.set_silence(note.members_silence());
@@ -185,6 +187,7 @@ impl BackEnd {
             sent_formats: SentFormats::default(),
             slabs,
             aligned: SortedMap::new(),
+            interval_tags: SortedMap::new(),
             complete: SortedMap::new(),
             combiners,
             last: StreamId::CONTROL,
@@ -248,7 +251,11 @@ impl BackEnd {
         self.ensure_member()?;
         match self.take() {
             None if self.is_over => Err(self.end()),
-            incoming => incoming.transpose(),
+            None => {
+                self.driver.set_alarm();
+                Ok(None)
+            }
+            Some(incoming) => incoming.map(Some),
         }
     }
 
@@ -292,6 +299,10 @@ impl BackEnd {
         }
         match self.events.pop() {
             None if self.is_over => Err(self.end()),
+            None => {
+                self.driver.set_alarm();
+                Ok(None)
+            }
             report => Ok(report),
         }
     }
@@ -380,7 +391,12 @@ impl BackEnd {
     }
 
     /// Sends a record of whatever kind, unless the front-end has closed the stream.
-    fn send_any(&mut self, stream: StreamId, record: &impl ToSend, limit: Deadline) -> Result<Wave, TreeError> {
+    pub(crate) fn send_any(
+        &mut self,
+        stream: StreamId,
+        record: &impl ToSend,
+        limit: Deadline,
+    ) -> Result<Wave, TreeError> {
         match self.send_open(stream, record, limit.instant()) {
             Err(TreeError::NoStream(closed)) if closed == stream => {
                 self.aligned.remove(&stream);
@@ -412,8 +428,9 @@ impl BackEnd {
         if deadline.is_some() && self.pending.get(&stream).is_some_and(Pending::is_refused) {
             self.contribute(stream, deadline)?;
         }
-        if self.pending.get(&stream).is_none_or(|pending| pending.format() != format.id()) {
+        if self.pending.get(&stream).is_none_or(|pending| !pending.takes(format.id(), record.tag())) {
             self.change_format(stream, format, deadline)?;
+            self.pending.insert(stream, Pending::new(format.id(), self.slabs.clone()).tagged(record.tag()));
         }
         let is_due = self.pending.get(&stream).is_some_and(Pending::is_due);
         if is_due {
@@ -466,12 +483,13 @@ impl BackEnd {
         self.ensure_member()?;
         let (_, next) = (self.aligns(stream)?, self.driver.node().next_wave(stream).unwrap_or_default());
         let Some(alignment) = self.aligned.get_mut(&stream) else { return Err(TreeError::NoIntervals(stream)) };
-        alignment.reach(next);
+        alignment.reach(next.0);
         let (complete, until) = alignment.pass(time)?;
         if let Some(complete) = complete {
-            self.contribute_interval(stream, complete, None)?;
+            let tag = self.interval_tags.remove(&stream).unwrap_or_default();
+            self.contribute_interval(stream, complete, tag, None)?;
         }
-        while let Err(error) = self.driver.node_mut().pass_over(stream, until) {
+        while let Err(error) = self.driver.node_mut().pass_over(stream, Wave(until)) {
             match error {
                 SendError::Full => self.wait(None)?,
                 SendError::Succeeded => return Err(TreeError::Succeeded { rank: self.rank() }),
@@ -486,7 +504,8 @@ impl BackEnd {
         self.ensure_member()?;
         self.contribute_complete(stream, deadline)?;
         let finished = self.aligned.get_mut(&stream).map(Alignment::finish).transpose()?;
-        finished.flatten().map_or(Ok(()), |aligned| self.contribute_interval(stream, aligned, deadline))
+        let tag = self.interval_tags.remove(&stream).unwrap_or_default();
+        finished.flatten().map_or(Ok(()), |aligned| self.contribute_interval(stream, aligned, tag, deadline))
     }
 
     /// Whether waves of a stream are intervals of a field.
@@ -512,11 +531,13 @@ impl BackEnd {
         record.write_to(&mut body)?;
         self.contribute_complete(stream, deadline)?;
         let Some(alignment) = self.aligned.get_mut(&stream) else { return Err(TreeError::NoStream(stream)) };
-        alignment.reach(self.driver.node().next_wave(stream).unwrap_or_default());
+        alignment.reach(self.driver.node().next_wave(stream).unwrap_or_default().0);
         let complete = alignment.take(record.format(), &body)?;
-        let wave = alignment.current();
+        let wave = Wave(alignment.current());
+        let before = *self.interval_tags.get_or_insert_with(stream, || record.tag());
         if let Some(complete) = complete {
-            match self.contribute_interval(stream, complete, deadline) {
+            self.interval_tags.insert(stream, record.tag());
+            match self.contribute_interval(stream, complete, before, deadline) {
                 Err(TreeError::FrontEndBehind { .. }) => {}
                 contributed => contributed?,
             }
@@ -529,12 +550,13 @@ impl BackEnd {
         &mut self,
         stream: StreamId,
         aligned: Aligned,
+        tag: u32,
         deadline: Option<Instant>,
     ) -> Result<(), TreeError> {
         self.contribute_complete(stream, deadline)?;
         let Aligned { wave, format, body } = aligned;
         self.driver.formats().learn(&format)?;
-        self.complete.insert(stream, (wave, Bodies::one(format.id(), shared(body))));
+        self.complete.insert(stream, (Wave(wave), Bodies::one(format.id(), shared(body)).tagged(tag)));
         self.contribute_complete(stream, deadline)
     }
 
@@ -575,7 +597,6 @@ impl BackEnd {
         }
         self.driver.formats().learn(format)?;
         self.sent_formats.add(format);
-        self.pending.insert(stream, Pending::new(format.id(), self.slabs.clone()));
         Ok(())
     }
 
@@ -817,7 +838,8 @@ impl BackEnd {
     }
 }
 
-/// Ready to read when [`try_recv`](BackEnd::try_recv) should be called.
+/// Ready to read when [`try_recv`](BackEnd::try_recv) should be called: there may be something to receive, or a time is over
+/// that the member waits for. Whoever sleeps on it may do so without a limit, once `try_recv` has found nothing.
 impl AsFd for BackEnd {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.driver.poller().as_fd()

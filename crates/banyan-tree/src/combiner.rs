@@ -12,13 +12,13 @@ use std::time::{Duration, Instant};
 
 use banyan_boot::RankSet;
 use banyan_ndr::{Buffer, Format, FormatId};
+use banyan_reduce::{Alignment, Bodies, COLLECT, Filter, FilterRole, Filters, Output, Part, PartRun, Recovery};
 
 use crate::format_book::FormatBook;
 use crate::ids::Wave;
 use crate::message::Opening;
 use crate::recycled::Recycled;
-use crate::reduce::{Alignment, COLLECT, Filter, FilterRole, Filters, Output, Part, PartRun, Recovery};
-use crate::run::{Bodies, Run};
+use crate::run::Run;
 use crate::synchronisation::Synchronisation;
 use crate::transformation::{MissingField, Transformation, TransformationError, Transformations};
 use crate::yields::Yields;
@@ -172,7 +172,7 @@ impl Combiner {
         // Taken out while the filter, which is a part of this as well, works.
         let known = std::mem::take(&mut self.known);
         let runs: Vec<PartRun<'_>> =
-            parts.iter().zip(places).map(|(part, place)| PartRun::new(part, &known[place].format)).collect();
+            parts.iter().zip(places).map(|(part, place)| part_run(part, &known[place].format)).collect();
         let seen = self.seen.take().filter(|(wave, _)| *wave == first).map(|(_, made)| made);
         let at_once = if seen.is_none() { self.filter.waves(&runs, place) } else { None };
         let combined = match at_once {
@@ -194,7 +194,7 @@ impl Combiner {
     /// Has the filter look at what a member made itself. Of a format that is not known here nothing is made.
     fn verify(&mut self, part: &Run) -> Result<(), TransformationError> {
         let Some(format) = self.formats.get(part.bodies.format()) else { return Ok(()) };
-        let run = PartRun::new(part, &format);
+        let run = part_run(part, &format);
         (0..part.bodies.len()).try_for_each(|at| self.filter.verify(&run.wave(at))).map_err(failed)
     }
 
@@ -204,7 +204,7 @@ impl Combiner {
         let at = self.find_format(run)?;
         // Taken out while the filter, which is a part of this as well, works.
         let known = std::mem::take(&mut self.known);
-        let sifted = self.sift_records(run, &PartRun::new(run, &known[at].format), place);
+        let sifted = self.sift_records(run, &part_run(run, &known[at].format), place);
         self.known = known;
         sifted
     }
@@ -459,4 +459,9 @@ fn mixed(name: &str) -> TransformationError {
 #[cold]
 fn not_given(name: &str) -> TransformationError {
     TransformationError(format!("filter {name} was given no record"))
+}
+
+/// A run of waves as filters take it; its format is known.
+fn part_run<'a>(run: &'a Run, format: &'a Format) -> PartRun<'a> {
+    PartRun { members: &run.members, format, bodies: &run.bodies, is_partial: run.is_partial }
 }

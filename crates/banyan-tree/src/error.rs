@@ -2,10 +2,10 @@
 
 use banyan_boot::{ExitState, JoinError, LaunchError, RankSet, SessionError};
 use banyan_ndr::{DecodeError, EncodeError, FormatId};
+use banyan_reduce::AlignmentError;
 
 use crate::format_book::FormatRefused;
 use crate::ids::{NodeId, StreamId, Wave};
-use crate::reduce::AlignmentError;
 use crate::transformation::TransformationError;
 use banyan_topology::TopologyError;
 
@@ -152,6 +152,14 @@ pub enum TreeError {
         members: u64,
         /// Records that were given.
         parts: u32,
+    },
+    /// A record was to be sent to others than members of a stream.
+    #[error("members {others} are not in {stream}; Stream::members has those that are")]
+    NotMembers {
+        /// The stream.
+        stream: StreamId,
+        /// Who is not a member of it.
+        others: RankSet,
     },
     /// The stream cannot be opened.
     #[error("the stream cannot be opened: {0}")]

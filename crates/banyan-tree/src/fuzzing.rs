@@ -8,12 +8,13 @@ use std::sync::Arc;
 use banyan_boot::RankSet;
 use banyan_link::{Frame, Kind};
 use banyan_ndr::FormatId;
+use banyan_reduce::Bodies;
 use bytes::Bytes;
 
 use crate::ids::{Epoch, Level, LinkId, NodeId, StreamId, Time};
-use crate::message::{Ancestor, Ancestry, Attach, Candidate, Message, NodeInfo, Opening, Packet};
+use crate::message::{Ancestor, Ancestry, Attach, Candidate, Chosen, Message, NodeInfo, Opening, Packet};
 use crate::node::{Action, LinkFigures, Node, NodeOptions};
-use crate::run::{Bodies, Run};
+use crate::run::Run;
 use crate::stream_options::StreamOptions;
 use crate::transformation::{Transformation, TransformationError, Transformations};
 use crate::wire::{AddressBook, Decoder, Encoder, SHORTEST_PAYLOAD};
@@ -83,9 +84,14 @@ pub fn polite_words() -> Vec<Vec<u8>> {
             bodies: bodies.clone(),
         })
     };
+    let some = Arc::new(RankSet::from_iter([1, 3]));
+    let chosen = Chosen { members: some, content: record.clone() };
     let down = [
         open,
         packet(StreamId(1), 0, record),
+        Message::JoinsHeard(1),
+        Message::Gap { stream: StreamId(1), from: 1, until: 4 },
+        packet(StreamId(1), 4, Packet::Chosen(Arc::new(chosen))),
         Message::Count(3),
         Message::Again(StreamId(1)),
         Message::WantReceipt(StreamId(1)),
@@ -236,7 +242,7 @@ impl Transformations for FirstOf {
 }
 
 impl Transformation for FirstOf {
-    fn combine(&mut self, parts: &[Run], _: crate::reduce::FilterRole) -> Result<Bodies, TransformationError> {
+    fn combine(&mut self, parts: &[Run], _: banyan_reduce::FilterRole) -> Result<Bodies, TransformationError> {
         let first = parts.first().map(|part| part.bodies.clone());
         first.ok_or_else(|| TransformationError("there is nothing".into()))
     }

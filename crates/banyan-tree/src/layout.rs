@@ -256,17 +256,17 @@ mod tests {
         let wide = |spec: &str| {
             let program = ProcessDistribution::new("true", ["-"]);
             let (distributions, layout) = of(&[program], Some(&spec.parse().unwrap())).unwrap();
-            widest(&distributions, &SessionOptions { layout, ..SessionOptions::default() })
+            widest(&distributions, &SessionOptions::default().layout(layout.unwrap()))
         };
         assert_eq!([wide("1x150"), wide("200x1"), wide("2x30x4"), wide("2x3x40")], [150, 200, 30, 40]);
-        let options = SessionOptions { fanout: 7, members_per_agent: 50, ..SessionOptions::default() };
+        let options = SessionOptions::default().fanout(7).members_per_agent(50);
         let program = ProcessDistribution::new("true", ["-"]);
         assert_eq!(widest(&[program.clone().on("a", 3).on("b", 20)], &options), 27);
         assert_eq!(widest(&[program.clone().on("a", 300)], &options), 57);
         let besides = ProcessDistribution::attached().on("a", 9).on("b", 2);
         assert_eq!(widest(&[program.clone().on("a", 3), besides.clone()], &options), 19);
         let (distributions, layout) = of(&[program, besides], Some(&"2x3".parse().unwrap())).unwrap();
-        assert_eq!(widest(&distributions, &SessionOptions { layout, ..options }), 12);
+        assert_eq!(widest(&distributions, &options.layout(layout.unwrap())), 12);
     }
 
     /// Hosts, members and agents below, of all agents.

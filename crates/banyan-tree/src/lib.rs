@@ -40,13 +40,14 @@ mod record_reader;
 #[cfg(test)]
 mod recordings;
 mod recycled;
-pub mod reduce;
+mod registered_filters;
 mod reports;
 mod run;
 pub mod sim;
 mod sorted;
 mod stream_options;
 mod synchronisation;
+mod tagged;
 mod transformation;
 mod wire;
 mod yields;
@@ -54,6 +55,8 @@ mod yields;
 pub use agent::become_agent_if_asked;
 pub use back_end::BackEnd;
 pub use banyan_link::Deadline;
+pub use banyan_reduce as reduce;
+pub use banyan_reduce::{BadBodies, Bodies, Interval};
 pub use banyan_topology as topology;
 pub use combiner::Combiners;
 pub use error::TreeError;
@@ -69,9 +72,9 @@ pub use node::{
     Action, Chance, Delivery, Figures, LinkFigures, Node, NodeCounters, NodeOptions, Received, RecordCounters, Report,
     SendError, StreamCounters, Traffic,
 };
-pub use reduce::register_filters;
-pub use run::{BadBodies, Bodies, Run};
+pub use registered_filters::register_filters;
+pub use run::Run;
 pub use stream_options::{Direction, Filtering, PASS, StreamOptions, Where};
-pub use synchronisation::{Interval, Synchronisation, SynchronisationError};
+pub use synchronisation::{Synchronisation, SynchronisationError};
 pub use transformation::{MissingField, Transformation, TransformationError, Transformations};
 pub use yields::Yields;

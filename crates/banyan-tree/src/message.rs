@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use banyan_boot::RankSet;
 use banyan_ndr::FormatId;
+use banyan_reduce::Bodies;
 use bytes::Bytes;
 
 use crate::ids::{Epoch, Level, NodeId, StreamId, Wave};
 use crate::node::Figures;
-use crate::run::{Bodies, Run};
+use crate::run::Run;
 use crate::stream_options::{Direction, StreamOptions};
 
 /// A message between a node and its parent.
@@ -179,6 +180,17 @@ pub enum Message {
         /// The first packet.
         from: u64,
     },
+    /// Downwards: packets between these are for nobody below you, as far as I have heard who that is.
+    Gap {
+        /// The stream.
+        stream: StreamId,
+        /// The first of them.
+        from: u64,
+        /// The first behind them.
+        until: u64,
+    },
+    /// Downwards: in what I leave out from now on I know of so many [`Placed`](Message::Placed) that you have sent on this link.
+    JoinsHeard(u32),
     /// Downwards: packets before this one are no longer to be had. Of the control stream: the streams that were listed are
     /// those that came of them.
     Skipped {
@@ -314,8 +326,19 @@ pub enum Packet {
         /// Why.
         cause: Arc<str>,
     },
+    /// On any other: a record for some of its members, of which a node gets those below it.
+    Chosen(Arc<Chosen>),
     /// On any other: a record for each of its members, of which a node gets those for the members below it.
     Scatter(Arc<Scatter>),
+}
+
+/// A record for some members of a stream.
+#[derive(Debug, Clone)]
+pub struct Chosen {
+    /// Whom it is for; of these, those below the node that has it.
+    pub members: Arc<RankSet>,
+    /// A [`Packet::Record`], or [`Packet::Failed`].
+    pub content: Packet,
 }
 
 /// A record for each of some members.
@@ -332,12 +355,21 @@ pub struct Scatter {
 }
 
 impl Packet {
+    /// What those get whom it is for.
+    pub fn content(&self) -> &Packet {
+        match self {
+            Packet::Chosen(chosen) => &chosen.content,
+            packet => packet,
+        }
+    }
+
     /// Bytes it keeps in memory, about.
     pub fn size(&self) -> usize {
         match self {
             Packet::Record { body, .. } => body.len() + size_of::<Packet>(),
             Packet::Scatter(scatter) => scatter.bodies.size() + size_of::<Packet>() + size_of::<Scatter>(),
             Packet::Failed { cause, .. } => cause.len() + size_of::<Packet>(),
+            Packet::Chosen(chosen) => chosen.content.size() + size_of::<Chosen>(),
             Packet::Open(_) | Packet::Close(_) | Packet::Over => size_of::<Packet>(),
         }
     }

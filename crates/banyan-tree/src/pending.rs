@@ -3,12 +3,12 @@
 use banyan_link::{Arena, SLAB_BYTES, Slabs};
 use banyan_ndr::typed::{Scratch, encode_body, encode_body_into};
 use banyan_ndr::{EncodeError, Format, FormatId, Limits, Record, RecordView};
+use banyan_reduce::Bodies;
 use bytes::Bytes;
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::error::TreeError;
 use crate::ids::Wave;
-use crate::run::Bodies;
 use crate::wire::LONGEST_MESSAGE;
 
 /// Waves that travel together at most: enough that what a batch costs is nothing beside its records, few enough that
@@ -37,6 +37,10 @@ pub(crate) fn check_body(format: &Format, body: &[u8]) -> Result<(), TreeError> 
 
 /// What a member sends: a value of a Rust type, or the body of a record that was checked.
 pub(crate) trait ToSend {
+    fn tag(&self) -> u32 {
+        0
+    }
+
     fn format(&self) -> &Format;
 
     /// Adds it to those that go together.
@@ -85,6 +89,7 @@ impl ToSend for Body<'_> {
 #[derive(Debug)]
 pub(crate) struct Pending {
     format: FormatId,
+    tag: u32,
     bytes: Vec<u8>,
     /// Memory of batches that are small.
     arena: Arena,
@@ -111,6 +116,7 @@ impl Pending {
     pub(crate) fn new(format: FormatId, slabs: Slabs) -> Pending {
         Pending {
             format,
+            tag: 0,
             bytes: Vec::new(),
             arena: Arena::new(Arena::FEW),
             slabs,
@@ -125,9 +131,14 @@ impl Pending {
         }
     }
 
-    /// The format of all.
-    pub(crate) fn format(&self) -> FormatId {
-        self.format
+    /// The same for records with a tag.
+    pub(crate) fn tagged(self, tag: u32) -> Pending {
+        Pending { tag, ..self }
+    }
+
+    /// Whether records of this format and with this tag go together with these.
+    pub(crate) fn takes(&self, format: FormatId, tag: u32) -> bool {
+        (self.format, self.tag) == (format, tag)
     }
 
     /// The wave of the record that is added next, when this one is next on the stream: those that wait come before it.
@@ -224,7 +235,7 @@ impl Pending {
             false => Bodies::by_ends(self.format, std::mem::take(&mut self.ends).into(), bytes),
         };
         // Their lengths were counted as they were added.
-        Some((self.first, bodies.ok()?))
+        Some((self.first, bodies.ok()?.tagged(self.tag)))
     }
 
     /// The bytes; room for about as many is ready then.

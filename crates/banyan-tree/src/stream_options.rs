@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use banyan_reduce::{COLLECT, FilterRole, REDUCE};
+
 use crate::ids::Level;
-use crate::reduce::{COLLECT, FilterRole, REDUCE};
 use crate::synchronisation::Synchronisation;
 
 /// The name that stands for no filter: what comes down goes on as it is.
@@ -26,6 +27,7 @@ pub const PASS: &str = "pass";
 /// assert_eq!(options.down.len(), 1);
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct StreamOptions {
     /// What nodes do with the contributions to a wave. Without any choice, all records of a wave are collected in one.
     pub up: Filtering,
@@ -51,6 +53,7 @@ pub enum Direction {
 
 /// Some of the nodes that records of a stream pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
 pub enum Where {
     /// The front-end and all agents. Members only where [`Where::Members`] says so; on streams of intervals, this filter
     /// also puts a member's own records together.

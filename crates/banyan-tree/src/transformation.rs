@@ -6,8 +6,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::reduce::{FilterRole, Recovery};
-use crate::run::{Bodies, Run};
+use banyan_reduce::{Bodies, FilterRole, Recovery};
+
+use crate::run::Run;
 
 /// Combines what came from several children into one.
 ///
@@ -55,6 +56,7 @@ pub trait Transformation: Send {
 
 /// A field that a transformation wants, and that records of a member lack.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct MissingField {
     /// The field, for people.
     pub field: Arc<str>,

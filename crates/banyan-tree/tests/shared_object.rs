@@ -69,7 +69,7 @@ fn compile(name: &str, source: &str) -> PathBuf {
     let directory = Path::new(env!("CARGO_TARGET_TMPDIR"));
     let (code, object) = (directory.join(format!("{name}.c")), directory.join(format!("{name}.so")));
     std::fs::write(&code, source).unwrap();
-    let include = Path::new(env!("CARGO_MANIFEST_DIR")).join("include");
+    let include = Path::new(env!("CARGO_MANIFEST_DIR")).join("../banyan-reduce/include");
     let compiler = std::env::var_os("CC").unwrap_or_else(|| "cc".into());
     let compiled = Command::new(compiler)
         .args(["-std=c11", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-o"])

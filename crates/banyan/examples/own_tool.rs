@@ -69,7 +69,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 }
 
 fn front_end(topology: &str) -> Result<(), Box<dyn std::error::Error>> {
-    let options = NetworkOptions { topology: Some(topology.parse()?), ..NetworkOptions::default() };
+    let options = NetworkOptions::default().topology(topology.parse()?);
     let members = ProcessDistribution::new(std::env::current_exe()?, ["member"]);
     let network = Network::launch(&members, &options)?;
     let stream = network.open(&network.everyone(), StreamOptions::filter("summarise", ""))?;

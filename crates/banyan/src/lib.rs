@@ -43,7 +43,7 @@
 //!         return member();
 //!     }
 //!     let members = ProcessDistribution::new(std::env::current_exe()?, ["member"]);
-//!     let options = NetworkOptions { topology: Some("4x16".parse()?), ..NetworkOptions::default() };
+//!     let options = NetworkOptions::default().topology("4x16".parse()?);
 //!     let network = Network::launch(&members, &options)?;
 //!     let stream = network.open(&network.everyone(), "max(celsius) as hottest, avg(celsius) as average")?;
 //!     stream.send(0, &Order { samples: 10 })?;
@@ -84,6 +84,7 @@
 //! - `files`: record files, as module [`files`](https://docs.rs/banyan-files).
 //! - `text`: records as JSON, XML and CSV, as module [`text`](https://docs.rs/banyan-text).
 //! - `arrow`: `text`, and export to Arrow IPC.
+//! - `tokio`: [`Network`] and [`BackEnd`] whose waiting calls are futures, as module [`tokio`](https://docs.rs/banyan).
 
 #![forbid(unsafe_code)]
 
@@ -95,6 +96,8 @@ pub use banyan_ndr as ndr;
 pub use banyan_ranks as ranks;
 #[cfg(feature = "text")]
 pub use banyan_text as text;
+#[cfg(feature = "tokio")]
+pub mod tokio;
 pub use banyan_tree as tree;
 
 pub use banyan_boot::{

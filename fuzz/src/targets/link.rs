@@ -4,7 +4,7 @@ use std::io::IoSlice;
 use std::time::{Duration, Instant};
 
 use banyan_fuzz::Bytes;
-use banyan_link::{Connection, Event, LinkOptions, Responder, Secret, Step};
+use banyan_link::{Connection, Event, LinkOptions, OpeningState, Responder, Secret};
 
 pub(crate) fn target(bytes: &[u8]) {
     let mut input = Bytes(bytes);
@@ -32,8 +32,8 @@ fn responder(bytes: &[u8], cut: usize) {
             piece = &piece[count..];
             let find = &mut |_: &_| Some(Secret::from_bytes([0x5a; 32]));
             match responder.received(count, &options.slabs, find) {
-                Ok(Step::More) => {}
-                Ok(Step::Proved(_)) => panic!("somebody was let in"),
+                Ok(OpeningState::More) => {}
+                Ok(OpeningState::Proved(_)) => panic!("somebody was let in"),
                 Err(_) => return,
             }
         }
@@ -43,7 +43,7 @@ fn responder(bytes: &[u8], cut: usize) {
 /// Whatever comes, there is at most one end, and nothing after it.
 fn connection(bytes: &[u8], cut: usize) {
     let now = Instant::now();
-    let options = LinkOptions { max_payload: 4096, window: 64 << 10, ..LinkOptions::default() };
+    let options = LinkOptions::default().max_payload(4096).window(64 << 10);
     let mut end = Connection::inherited(&options, now);
     let mut ended = false;
     for piece in bytes.chunks(cut) {
@@ -82,7 +82,7 @@ fn connection(bytes: &[u8], cut: usize) {
 
 /// What a peer says first.
 fn hello() -> Vec<u8> {
-    let options = LinkOptions { max_payload: 4096, window: 64 << 10, ..LinkOptions::default() };
+    let options = LinkOptions::default().max_payload(4096).window(64 << 10);
     let mut peer = Connection::inherited(&options, Instant::now());
     let mut pieces = [IoSlice::new(&[]); 8];
     let count = peer.poll_transmit(&mut pieces);

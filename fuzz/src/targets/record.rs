@@ -48,7 +48,7 @@ fn reflect(format: &Format, body: &[u8]) {
 /// Generated code and interpreter agree, and what they make is a body of the target.
 fn convert(source: &Format, target: &Format, body: &[u8], choice: u8) {
     let loss = if choice & 1 == 0 { Loss::Error } else { Loss::Saturate };
-    let options = ConvertOptions { loss, cut_arrays: choice & 2 != 0, ..ConvertOptions::default() };
+    let options = ConvertOptions::default().loss(loss).cut_arrays(choice & 2 != 0);
     if choice & 0x80 != 0 {
         let _ = compatibility(source, target);
     }
@@ -66,7 +66,7 @@ fn convert(source: &Format, target: &Format, body: &[u8], choice: u8) {
 }
 
 fn decoder(source: &Format, generate: Generate) -> Decoder {
-    let mut decoder = Decoder::with_options(DecodeOptions { generate, ..DecodeOptions::default() });
+    let mut decoder = Decoder::with_options(DecodeOptions::default().generate(generate));
     decoder.learn(source).expect("it knows no other");
     decoder
 }

@@ -15,6 +15,7 @@ mod hosts;
 mod miri;
 mod readme;
 mod sessions;
+mod surface;
 mod tests;
 mod tidy;
 
@@ -95,14 +96,14 @@ enum Lane {
     /// Builds for emulated machines, each in a directory of its own. Cargo lets it and the lane before build in turn,
     /// because both need what runs while building; the tests of one run while the other builds.
     Emulated,
-    /// Builds in `target/miri`.
-    Miri,
+    /// Builds by the nightly tool-chain, in `target/surface` and `target/miri`.
+    Nightly,
     /// Builds in `target/fuzz` and `target/release`.
     Optimized,
 }
 
 /// The lanes behind the first.
-const SIDE_BY_SIDE: [Lane; 4] = [Lane::Debug, Lane::Emulated, Lane::Miri, Lane::Optimized];
+const SIDE_BY_SIDE: [Lane; 4] = [Lane::Debug, Lane::Emulated, Lane::Nightly, Lane::Optimized];
 
 /// All steps.
 const STEPS: &[Step] = &[
@@ -122,7 +123,8 @@ const STEPS: &[Step] = &[
     step("doc", Lane::Debug, "The documentation builds without warnings", doc::run),
     step("cross", Lane::Emulated, "The tests on emulated machines of other architectures", cross::run),
     step("corpus", Lane::Emulated, "Every architecture reads what every other one wrote", corpus::run),
-    step("miri", Lane::Miri, "The unsafe modules under Miri", miri::run),
+    step("surface", Lane::Nightly, "The public interfaces are those in docs/surface", surface::run),
+    step("miri", Lane::Nightly, "The unsafe modules under Miri", miri::run),
     step("readme", Lane::Optimized, "The commands in README.md and in docs do what they say", readme::run),
     step("fuzz", Lane::Optimized, "Each fuzz target for a few seconds", fuzz::run),
 ];
@@ -219,7 +221,8 @@ impl Tools<'_> {
 
 /// The arguments that choose all crates with all their features, in one build for most steps: Arrow, which is off by
 /// default, takes nothing away. Without it the lints and `without jit` see the same code.
-const EVERYTHING: &[&str] = &["--workspace", "--features", "banyan-cli/arrow,banyan/arrow,banyan/files"];
+pub(crate) const EVERYTHING: &[&str] =
+    &["--workspace", "--features", "banyan-cli/arrow,banyan/arrow,banyan/files,banyan/tokio"];
 
 /// `cargo` with these arguments, by the tool-chain in use.
 fn cargo<const N: usize>(arguments: [&str; N]) -> Command {
@@ -236,7 +239,7 @@ fn has_nextest() -> bool {
 }
 
 /// `cargo` with these arguments, by the nightly tool-chain.
-fn nightly_cargo<const N: usize>(arguments: [&str; N]) -> Command {
+pub(crate) fn nightly_cargo<const N: usize>(arguments: [&str; N]) -> Command {
     let mut command = Command::new("rustup");
     command.args(["run", "nightly", "cargo"]).args(arguments);
     build_once(&mut command);

@@ -6,6 +6,7 @@
 mod book;
 mod documents;
 mod machine;
+mod packages;
 mod source;
 
 use std::path::Path;
@@ -82,6 +83,7 @@ impl Repository {
         documents::check_dependencies(self, &mut broken);
         documents::check_security(self, &mut broken);
         book::check(self, &mut broken);
+        packages::check(self, &mut broken);
         broken
     }
 

@@ -47,12 +47,12 @@ const UNSAFE: &[&str] = &[
     "crates/banyan-sensor/tests/processes/forking.rs",
     "crates/banyan-sensor/tests/processes/stepping.rs",
     // Calls functions of shared objects, which Miri cannot; the test compiles some.
-    "crates/banyan-tree/src/reduce/shared_object.rs",
+    "crates/banyan-reduce/src/shared_object.rs",
     "crates/banyan-tree/tests/shared_object.rs",
     // Traces processes, which Miri cannot; `tests/capture.rs` looks at what comes out, and at what is left.
     "crates/banyan-stack/src/trace/kernel.rs",
     // Counts allocations.
-    "crates/banyan-tree/tests/reduce_memory.rs",
+    "crates/banyan-reduce/tests/reduce_memory.rs",
     "crates/banyan/tests/worst/meter.rs",
     // Follows pointers that C code would follow.
     "fuzz/src/targets/cstruct.rs",

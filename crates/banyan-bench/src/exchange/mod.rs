@@ -59,6 +59,7 @@ impl ExchangeEffort {
 /// Why the bench could not be run.
 #[derive(Debug, thiserror::Error)]
 #[error("{}, {bytes} B: {cause}; look at `ulimit -n` and `ulimit -u`", layout.title())]
+#[non_exhaustive]
 pub struct ExchangeError {
     /// Which exchange did not work.
     pub layout: Layout,

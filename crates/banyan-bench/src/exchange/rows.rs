@@ -61,6 +61,7 @@ impl Part {
 
 /// One figure: the middle of some repetitions.
 #[derive(Debug, Clone, Serialize, PartialEq)]
+#[non_exhaustive]
 pub struct ExchangeRow {
     /// In which layout the other side has its records; `bytes` without records.
     pub layout: &'static str,

@@ -54,7 +54,7 @@ impl<'r, T: Record> Side<'r, T> {
     }
 
     fn new(layout: Layout, handling: Handling<'r, T>, body: Buffer, (format, length): (&Format, usize)) -> Side<'r, T> {
-        let mut decoder = Decoder::with_options(DecodeOptions { generate: Generate::AtOnce, ..Default::default() });
+        let mut decoder = Decoder::with_options(DecodeOptions::default().generate(Generate::AtOnce));
         decoder.learn(format).expect("room for one format");
         let mut received = Buffer::new();
         let is_bare = layout == Layout::Bytes;

@@ -111,7 +111,7 @@ impl Ssh<'_> {
 
     fn banyan(&self, arguments: Vec<String>) -> Result<Duration, LaunchBenchError> {
         let hosts = self.hosts.iter().map(|host| (host, 1));
-        Tree::over(self.program, hosts, Launcher::Ssh(SshOptions { arguments }))?.ended()
+        Tree::over(self.program, hosts, Launcher::Ssh(SshOptions::default().arguments(arguments)))?.ended()
     }
 
     /// The first launch: hosts that have not got the agent program get it.

@@ -9,6 +9,7 @@ use crate::plot::{Axes, Series, svg};
 
 /// One figure.
 #[derive(Debug, Clone, Serialize, PartialEq)]
+#[non_exhaustive]
 pub struct LaunchRow {
     /// Who was measured.
     pub system: String,
@@ -46,6 +47,7 @@ pub struct Ratio {
 
 /// Somebody of whom some or all figures are missing.
 #[derive(Debug, Clone, Serialize, PartialEq)]
+#[non_exhaustive]
 pub struct LeftOut {
     /// Who.
     pub system: String,
@@ -55,6 +57,7 @@ pub struct LeftOut {
 
 /// Everything that was measured, and what was not.
 #[derive(Debug, Clone, Default, PartialEq)]
+#[non_exhaustive]
 pub struct LaunchFigures {
     /// The figures.
     pub rows: Vec<LaunchRow>,

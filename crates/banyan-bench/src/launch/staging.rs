@@ -68,8 +68,8 @@ pub(super) fn rows(program: &Program, progress: &mut dyn FnMut(&str)) -> Result<
 fn launch(place: &Path) -> Result<Session, banyan_boot::LaunchError> {
     let nobody = ProcessDistribution::new("true", [""; 0]);
     let nobody = (0..AGENTS).fold(nobody, |all, host| all.on(format!("n{host}"), 0));
-    let cache = Some(place.join("{host}"));
-    Session::launch(&[nobody], &SessionOptions { launcher: Launcher::Local, cache, ..SessionOptions::default() })
+    let cache = place.join("{host}");
+    Session::launch(&[nobody], &SessionOptions::default().launcher(Launcher::Local).cache(cache))
 }
 
 /// Writes the same bytes to so many processes, piece by piece, until all have read them, and written them if they are told

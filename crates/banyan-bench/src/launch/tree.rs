@@ -29,7 +29,7 @@ impl Tree {
         let distribution = ProcessDistribution::new(&program.path, program.role);
         let distribution = hosts.into_iter().fold(distribution, |all, (host, members)| all.on(host, members));
         let members = distribution.hosts.iter().map(|host| host.processes).sum();
-        let options = SessionOptions { launcher, deadline: Some(DEADLINE), ..SessionOptions::default() };
+        let options = SessionOptions::default().launcher(launcher).deadline(DEADLINE);
         let begin = Instant::now();
         let session = Session::launch(&[distribution], &options)
             .map_err(|source| LaunchBenchError::Launch { members, source })?;

@@ -163,7 +163,7 @@ fn wait(sockets: &mut [PollFd<'_>], limit: Duration) -> io::Result<()> {
 }
 
 fn options(encryption: Encryption) -> LinkOptions {
-    LinkOptions { encryption, ..LinkOptions::inherited() }
+    LinkOptions::inherited().encryption(encryption)
 }
 
 /// What the process at the other end does, with the address to dial and whether to encrypt.

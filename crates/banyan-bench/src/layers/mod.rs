@@ -72,6 +72,7 @@ pub struct LayersPlan {
 /// Why the bench could not be run.
 #[derive(Debug, thiserror::Error)]
 #[error("{layer}: {cause}")]
+#[non_exhaustive]
 pub struct LayersError {
     /// Which layer did not work.
     pub layer: Layer,

@@ -44,6 +44,7 @@ impl Measure {
 
 /// One figure: the middle of some repetitions.
 #[derive(Debug, Clone, Serialize, PartialEq)]
+#[non_exhaustive]
 pub struct LayerRow {
     /// The layer, by its name.
     pub layer: &'static str,

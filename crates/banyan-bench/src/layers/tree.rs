@@ -94,8 +94,7 @@ impl Tree {
     /// Starts the agent, which is reached over TCP or as within a host, and the member.
     pub(super) fn start(only_tcp: bool) -> Result<Rc<Tree>, Cause> {
         let members = ProcessDistribution::new(std::env::current_exe()?, [ROLE]);
-        let topology = Some(Spec::Widths(SHAPE.to_vec()).into());
-        let options = NetworkOptions { topology, only_tcp, ..NetworkOptions::default() };
+        let options = NetworkOptions::default().topology(Spec::Widths(SHAPE.to_vec()).into()).only_tcp(only_tcp);
         let network = Network::launch(&members, &options)?;
         let everyone = network.everyone();
         Ok(Rc::new(Tree {

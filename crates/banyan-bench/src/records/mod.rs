@@ -56,7 +56,7 @@ struct Receiver {
 
 impl Receiver {
     fn of<T: Record>(sender: Sender, record: &T, generate: Generate) -> Receiver {
-        let options = DecodeOptions { generate, ..DecodeOptions::default() };
+        let options = DecodeOptions::default().generate(generate);
         let mut decoder = Decoder::with_options(options);
         let sent = sender.send(record);
         decoder.learn(&sent.format).expect("room for one format");

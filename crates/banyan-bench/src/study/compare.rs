@@ -11,6 +11,7 @@ use super::{Interval, Key, Results, Summary, amount, quotient, summarize};
 
 /// Two studies side by side.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Comparison {
     /// What was not the same where they were measured.
     pub differences: Vec<Difference>,
@@ -24,6 +25,7 @@ pub struct Comparison {
 
 /// A fact about the machines or the builds that is not the same in both.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Difference {
     /// Its name.
     pub fact: &'static str,
@@ -35,6 +37,7 @@ pub struct Difference {
 
 /// One value of both.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Line {
     /// What it is a value of.
     #[serde(flatten)]

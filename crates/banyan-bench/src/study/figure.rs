@@ -14,6 +14,7 @@ use crate::Environment;
 
 /// One measured value.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Figure {
     /// Of which study.
     pub study: String,
@@ -37,6 +38,7 @@ pub struct Figure {
 
 /// All figures of a study, as `results.json` has them.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Results {
     /// The study.
     pub study: String,

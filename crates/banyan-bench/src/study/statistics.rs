@@ -21,6 +21,7 @@ const MAX_VALUES: usize = 1000;
 
 /// Where a value is likely to lie.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
+#[non_exhaustive]
 pub struct Interval {
     /// From here,
     pub low: f64,

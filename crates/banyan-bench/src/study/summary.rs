@@ -10,6 +10,7 @@ use super::{Figure, Interval, median, median_interval};
 
 /// What a figure is a figure of: the same in every repetition, and in every study.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[non_exhaustive]
 pub struct Key {
     /// Which bench.
     pub bench: String,
@@ -25,6 +26,7 @@ pub struct Key {
 
 /// All values of a key.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Summary {
     /// What they are values of.
     #[serde(flatten)]

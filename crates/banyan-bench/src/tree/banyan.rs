@@ -104,8 +104,8 @@ impl Banyan {
     pub(super) fn start(shape: &Shape) -> Result<(Banyan, Duration), TreeError> {
         let begin = Instant::now();
         let members = ProcessDistribution::new(std::env::current_exe()?, [ROLE]);
-        let topology = Some(Spec::Widths(shape.widths().to_vec()).into());
-        let network = Network::launch(&members, &NetworkOptions { topology, ..NetworkOptions::default() })?;
+        let topology = Spec::Widths(shape.widths().to_vec()).into();
+        let network = Network::launch(&members, &NetworkOptions::default().topology(topology))?;
         let took = begin.elapsed();
         let everyone = network.everyone();
         let banyan = Banyan {

@@ -50,6 +50,7 @@ const RECOVERY: Duration = Duration::from_millis(1500);
 /// Why a bench could not be run.
 #[derive(Debug, thiserror::Error)]
 #[error("{shape}: {cause}")]
+#[non_exhaustive]
 pub struct TreeBenchError {
     /// Which tree did not work.
     pub shape: Shape,

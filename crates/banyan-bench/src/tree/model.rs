@@ -22,6 +22,7 @@ pub struct Costs {
 
 /// What a tree would do.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Prediction {
     /// The most children of a node.
     pub fan_out: u32,

@@ -8,6 +8,7 @@ use crate::plot::{Axes, Series, svg};
 
 /// One figure: the median of some repetitions.
 #[derive(Debug, Clone, Serialize, PartialEq)]
+#[non_exhaustive]
 pub struct TreeRow {
     /// Who was measured: `banyan`, `floor`, or `floor_unbatched`, which sends every integer by a call of its own.
     pub system: &'static str,

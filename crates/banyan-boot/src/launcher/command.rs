@@ -48,7 +48,7 @@ pub(crate) fn all(template: &str, hosts: &[String], roster: &Path, agent: &Agent
         command.extend(program);
     }
     let check = template.replace("{hosts}", &joined).replace("{count}", &count).replace(AGENT, "hostname");
-    Ok(Starter { command, env: Vec::new(), channel: Channel::Broadcast, check })
+    Ok(Starter { command, channel: Channel::Broadcast, check })
 }
 
 #[cfg(test)]

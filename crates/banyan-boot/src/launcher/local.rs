@@ -11,7 +11,6 @@ pub(super) fn starter(agent: &AgentProgram, heartbeat: Duration) -> Starter {
     let program = agent.path.clone().into();
     Starter {
         command: vec![program, "agent".into(), INHERITED.into(), heartbeat_argument(heartbeat).into()],
-        env: Vec::new(),
         channel: Channel::Inherited,
         check: format!("{} agent --help", agent.path.display()),
     }

@@ -28,6 +28,7 @@ pub(crate) const LOCALHOST: &str = "localhost";
 
 /// How to start the agents of a session.
 #[derive(Debug, Clone, PartialEq, Default)]
+#[non_exhaustive]
 pub enum Launcher {
     /// [`Local`](Launcher::Local) if no host has a name other than `localhost`; otherwise in a Slurm allocation
     /// [`Slurm`](Launcher::Slurm), and elsewhere [`Ssh`](Launcher::Ssh).
@@ -66,10 +67,15 @@ impl Launcher {
 
 /// How `ssh` is called.
 #[derive(Debug, Clone, PartialEq, Default, Record)]
+#[non_exhaustive]
 pub struct SshOptions {
     /// Arguments before the host, such as `-F` and a file.
     pub arguments: Vec<String>,
 }
+
+banyan_ndr::setters!(SshOptions {
+    arguments: Vec<String>,
+});
 
 /// How nodes start their children: the part of a launcher that travels down the tree.
 #[derive(Debug, Clone, PartialEq, Record)]
@@ -87,8 +93,6 @@ pub(crate) enum Way {
 pub(crate) struct Starter {
     /// Program and arguments.
     pub(crate) command: Vec<OsString>,
-    /// Variables to add to the environment.
-    pub(crate) env: Vec<(OsString, OsString)>,
     /// How to talk to what it starts.
     pub(crate) channel: Channel,
     /// What a person types to see the cause of a failure.

@@ -81,7 +81,6 @@ pub(crate) fn all(step: &SlurmStep<'_>, agent: &AgentProgram) -> Starter {
     }
     Starter {
         command,
-        env: Vec::new(),
         channel: Channel::Broadcast,
         check: format!("srun --nodes={count} --ntasks={count} --nodelist={hosts} hostname"),
     }

@@ -26,7 +26,7 @@ impl SshOptions {
         command.push("--".into());
         command.push(host.into());
         command.push(remote(agent, heartbeat).into());
-        Starter { command, env: Vec::new(), channel: Channel::Pipes, check: self.check(host) }
+        Starter { command, channel: Channel::Pipes, check: self.check(host) }
     }
 
     fn check(&self, host: &str) -> String {

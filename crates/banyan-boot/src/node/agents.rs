@@ -423,6 +423,7 @@ impl Node {
                 }
                 return self.agent_ended(index);
             }
+            _ if self.agents[index].has_said_why => return self.forget_agent(index),
             _ => {}
         }
         self.take_complaint(index);
@@ -458,7 +459,7 @@ impl Node {
         }
     }
 
-    /// An agent said goodbye. Where there is an extension that can be because it is over, or the agent has said why before.
+    /// An agent said goodbye. Where there is an extension that can be because it is over.
     pub(super) fn agent_left(&mut self, index: usize) {
         match self.agents[index].stage {
             Stage::Linked if self.ending.is_some() => self.agent_ended(index),

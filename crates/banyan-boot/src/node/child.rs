@@ -23,7 +23,8 @@ use crate::launcher::program::AgentProgram;
 use crate::launcher::slurm;
 use crate::launcher::{Channel, Starter};
 use crate::layout::ranks_of;
-use crate::process::{Child, ChildDescriptors, Command, Executable, ExitState, Limits, SpawnError, Spawner};
+use crate::problem::{Problem, ProblemKind};
+use crate::process::{Child, ChildDescriptors, Command, ExitState, SpawnError, SpawnStage, Spawner};
 use crate::tunnel::Tunnels;
 
 /// The end of what a starter wrote to standard error, kept for messages.
@@ -51,6 +52,8 @@ pub(crate) struct ChildAgent {
     pub(crate) stage: Stage,
     /// It has had a link.
     pub(crate) was_linked: bool,
+    /// It has said why it ends.
+    pub(crate) has_said_why: bool,
     pub(crate) wire: Option<Wire>,
     pub(crate) starter: Option<StarterProcess>,
     /// When its link must be open.
@@ -109,6 +112,7 @@ impl ChildAgent {
             parted: Vec::new(),
             stage: Stage::Waiting,
             was_linked: false,
+            has_said_why: false,
             wire: None,
             starter: None,
             deadline: None,
@@ -120,6 +124,12 @@ impl ChildAgent {
     /// The places of the agents in its subtree.
     pub(crate) fn places(&self) -> impl Iterator<Item = usize> {
         self.subtree.clone().filter(|place| !self.parted.iter().any(|part| part.contains(place)))
+    }
+
+    /// Whether a problem says why this agent ends, and nobody else.
+    pub(crate) fn is_said_to_end(&self, problem: &Problem) -> bool {
+        let is_own = problem.host == self.host && problem.members == self.ranks.to_string();
+        is_own && problem.kind == ProblemKind::AgentLost
     }
 
     /// Whether its subtree is large enough to have come this far.
@@ -157,17 +167,10 @@ impl StarterProcess {
         null: &OwnedFd,
     ) -> Result<(StarterProcess, Option<OwnedFd>), SpawnError> {
         let mut words = starter.command.into_iter();
-        let command = Command {
-            executable: Executable::File(words.next().unwrap_or_default()),
-            arguments: words.collect(),
-            environment: std::env::vars_os().chain(starter.env).collect(),
-            directory: None,
-            limits: Limits::default(),
-            // See `launch_keeper`: its agent says when it ends.
-            outlives_parent: true,
-        };
-        let command = command.prepare()?;
-        let failed = |source: rustix::io::Errno| SpawnError::descriptors(&command, source.into());
+        let mut command = Command::new(words.next().unwrap_or_default(), words, std::env::vars_os(), None)?;
+        // See `launch_keeper`: its agent says when it ends.
+        command.outlives_parent = true;
+        let failed = |source: rustix::io::Errno| SpawnError::new(SpawnStage::Stage, source, &command);
         let socket = (starter.channel == Channel::Inherited)
             .then(|| socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None))
             .transpose()

@@ -18,7 +18,7 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
 
 use super::together::Together;
 use super::{Node, Up};
-use crate::process::{Child, ChildDescriptors, Command, Executable, Limits, SpawnError, Spawner};
+use crate::process::{Child, ChildDescriptors, Command, SpawnError, SpawnStage, Spawner};
 
 /// What the shell runs, with the files to remove and their directories as arguments. It waits, asks and makes as a node does
 /// that [ends](super::together): what has lost its standard input may just be removing what came of it, and `srun` kills
@@ -50,17 +50,10 @@ impl LaunchKeeper {
     /// Starts one that also removes these, files before their directories.
     fn start(spawner: &mut Spawner, null: &OwnedFd, files: Vec<OsString>) -> Result<LaunchKeeper, SpawnError> {
         let words = ["-c", SCRIPT, "banyan-launch-keeper"].map(OsString::from);
-        let command = Command {
-            executable: Executable::File("/bin/sh".into()),
-            arguments: words.into_iter().chain(files).collect(),
-            environment: std::env::vars_os().collect(),
-            directory: None,
-            limits: Limits::default(),
-            outlives_parent: true,
-        };
-        let command = command.prepare()?;
+        let mut command = Command::new("/bin/sh", words.into_iter().chain(files), std::env::vars_os(), None)?;
+        command.outlives_parent = true;
         let (socket, theirs) = socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)
-            .map_err(|error| SpawnError::descriptors(&command, error.into()))?;
+            .map_err(|error| SpawnError::new(SpawnStage::Stage, error, &command))?;
         let (stdin, stdout, stderr) = (theirs.as_fd(), null.as_fd(), null.as_fd());
         let given = ChildDescriptors { stdin, stdout, stderr, control: None, extension: None };
         Ok(LaunchKeeper { process: spawner.spawn(&command, given)?, socket, groups: Vec::new() })

@@ -10,12 +10,13 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 
 use super::token::Token;
 use super::wire::Wire;
+use crate::assignment::Image;
 use crate::extension::{EXTENSION_DESCRIPTOR, EXTENSION_VARIABLE};
 use crate::inherited::socket_name;
 use crate::member::{JOIN_DESCRIPTOR, JOIN_VARIABLE};
 use crate::process::{
-    Child, ChildDescriptors, ExitState, Line, LineEnd, MAX_LINE, Prepared, SpawnError, Spawner, Stranger, Stream,
-    StreamState, input_pipe, output_pipe,
+    Child, ChildDescriptors, Command, ExitState, Line, LineEnd, MAX_LINE, SpawnError, SpawnStage, Spawner, Stranger,
+    Stream, StreamState, input_pipe, output_pipe,
 };
 
 /// Bytes of standard input that wait for one member at most; when a member has more, the front-end waits.
@@ -82,23 +83,24 @@ impl Member {
     }
 
     /// Starts it: its end of a socket pair becomes its descriptor 3, its end of the extension's socket pair its descriptor 4, and
-    /// its standard streams are pipes or nothing. One that does not join gets none but those. Returns our end for the extension.
+    /// its standard streams are pipes or nothing. A plain one has no descriptor 3 without an extension. Returns our end for that.
     pub(crate) fn start(
         &mut self,
         spawner: &mut Spawner,
-        command: &mut Prepared,
-        streams: Streams,
+        image: &Image,
+        command: &mut Command,
         common: Common<'_>,
         options: &LinkOptions,
         place: (&Poller, Token),
     ) -> Result<Option<OwnedFd>, SpawnError> {
-        let link = common.joins.then(|| named_pair(command, JOIN_VARIABLE, JOIN_DESCRIPTOR)).transpose()?;
+        let joins = !image.plain || common.extends;
+        let link = joins.then(|| named_pair(command, JOIN_VARIABLE, JOIN_DESCRIPTOR)).transpose()?;
         let extends = || named_pair(command, EXTENSION_VARIABLE, EXTENSION_DESCRIPTOR);
         let extension = common.extends.then(extends).transpose()?;
-        let unpiped = |source: std::io::Error| SpawnError::descriptors(command, source);
-        let output = streams.forward.then(output_pipe).transpose().map_err(unpiped)?;
-        let errors = streams.forward.then(output_pipe).transpose().map_err(unpiped)?;
-        let input = streams.input.then(input_pipe).transpose().map_err(unpiped)?;
+        let unpiped = |source: std::io::Error| SpawnError::new(SpawnStage::Stage, source, command);
+        let output = image.forward.then(output_pipe).transpose().map_err(unpiped)?;
+        let errors = image.forward.then(output_pipe).transpose().map_err(unpiped)?;
+        let input = image.wants_input(self.rank).then(input_pipe).transpose().map_err(unpiped)?;
         let child = spawner.spawn(
             command,
             ChildDescriptors {
@@ -115,14 +117,14 @@ impl Member {
         self.output = output.map(|(read, _)| Pipe::new(read));
         self.errors = errors.map(|(read, _)| Pipe::new(read));
         self.input = input.map(|(ours, _)| InputPipe::new(ours));
-        self.deadline = command.limits().time.map(|time| Instant::now() + time);
+        self.deadline = command.limits.time.map(|time| Instant::now() + time);
         Ok(extension.map(|(ours, _)| ours))
     }
 }
 
 /// A pair of sockets whose other end a member inherits as this descriptor, and finds in this variable.
-fn named_pair(command: &mut Prepared, variable: &str, number: i32) -> Result<(OwnedFd, OwnedFd), SpawnError> {
-    let failed = |source: rustix::io::Errno| SpawnError::descriptors(command, source.into());
+fn named_pair(command: &mut Command, variable: &str, number: i32) -> Result<(OwnedFd, OwnedFd), SpawnError> {
+    let failed = |source: rustix::io::Errno| SpawnError::new(SpawnStage::Stage, source, command);
     let (ours, theirs) = socket_pair().map_err(failed)?;
     let name = socket_name(number, theirs.as_fd()).map_err(failed)?;
     command.set_variable(variable, name)?;
@@ -141,17 +143,8 @@ fn socket_pair() -> rustix::io::Result<(OwnedFd, OwnedFd)> {
 pub(crate) struct Common<'a> {
     /// For standard streams that lead nowhere.
     pub(crate) null: BorrowedFd<'a>,
-    /// Whether each gets a link to its agent.
-    pub(crate) joins: bool,
     /// Whether each gets a socket to the agent's extension.
     pub(crate) extends: bool,
-}
-
-/// Which standard streams lead to the front-end.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Streams {
-    pub(crate) input: bool,
-    pub(crate) forward: bool,
 }
 
 impl Pipe {

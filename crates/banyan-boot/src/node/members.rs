@@ -1,9 +1,9 @@
 //! Starting members, hearing that they joined, and taking note of their end.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::os::fd::AsFd;
-use std::os::unix::ffi::OsStringExt;
-use std::path::PathBuf;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 use std::time::Instant;
 
 use banyan_link::{Event as LinkEvent, Frame, Interest, OtherProtocol, SecretBytes};
@@ -11,17 +11,17 @@ use banyan_ranks::RankSet;
 use rustix::process::Signal;
 use tracing::debug;
 
-use super::member::{Common, Member, Streams};
+use super::member::{Common, Member};
 use super::shared::{Next, SHARED_FRAMES};
 use super::start_queue::StartFailure;
 use super::token::Token;
 use super::{Node, STARTS_AT_ONCE, STARTS_TIME};
-use crate::assignment::{Image, Terms};
+use crate::assignment::{Image, Terms, Variable};
 use crate::extension::EXTENSION_VARIABLE;
 use crate::member::JOIN_VARIABLE;
 use crate::message;
 use crate::problem::{Problem, ProblemKind};
-use crate::process::{Command, Executable, ExitState, Limits, Prepared, SpawnError, signal_group};
+use crate::process::{Command, ExitState, SpawnError, signal_group};
 use crate::staging::place::{self, CACHE_VARIABLE};
 
 impl Node {
@@ -54,17 +54,15 @@ impl Node {
         let member = &mut self.members[index];
         let image = &self.assignment.images[member.image as usize];
         let extends = self.extension.is_some();
-        let joins = !image.plain || extends;
         let command = match &mut self.to_start.commands[member.image as usize] {
             Some(command) => command,
-            empty => empty.insert(prepare(image, &self.assignment.terms, &self.host, extends)?),
+            empty => empty.insert(command_of(image, &self.assignment.terms, &self.host, extends)?),
         };
         command.set_variable(RANK_VARIABLE, member.rank.to_string())?;
         command.set_variable(SIZE_VARIABLE, self.assignment.size.to_string())?;
-        let streams = Streams { input: image.wants_input(member.rank), forward: image.forward };
         let place = (&self.poller, Token::Member(index as u32));
-        let common = Common { null: self.null.as_fd(), joins, extends };
-        let socket = member.start(&mut self.spawner, command, streams, common, &self.member_options, place)?;
+        let common = Common { null: self.null.as_fd(), extends };
+        let socket = member.start(&mut self.spawner, image, command, common, &self.member_options, place)?;
         debug!(
             rank = member.rank,
             pid = member.process.as_ref().map(|process| process.pid.as_raw_pid()),
@@ -285,13 +283,12 @@ const RANK_VARIABLE: &str = "BANYAN_RANK";
 const SIZE_VARIABLE: &str = "BANYAN_SIZE";
 
 /// The command of an image, as this host sees it; its processes may get a socket to the agent's extension besides their link.
-fn prepare(image: &Image, terms: &Terms, host: &str, extends: bool) -> Result<Prepared, SpawnError> {
-    let text = |bytes: &Vec<u8>| OsString::from_vec(bytes.clone());
+fn command_of(image: &Image, terms: &Terms, host: &str, extends: bool) -> Result<Command, SpawnError> {
     let mut environment: Vec<(OsString, OsString)> = std::env::vars_os().collect();
-    for variable in &image.env {
-        let name = text(&variable.name);
-        environment.retain(|(other, _)| *other != name);
-        environment.extend(variable.value.as_ref().map(|value| (name, text(value))));
+    for Variable { name, value } in &image.env {
+        let name = OsStr::from_bytes(name);
+        environment.retain(|(other, _)| other != name);
+        environment.extend(value.as_ref().map(|value| (name.to_owned(), OsStr::from_bytes(value).to_owned())));
     }
     environment.retain(|(name, _)| name != JOIN_VARIABLE && name != EXTENSION_VARIABLE && name != HOST_VARIABLE);
     environment.push((HOST_VARIABLE.into(), host.into()));
@@ -300,14 +297,12 @@ fn prepare(image: &Image, terms: &Terms, host: &str, extends: bool) -> Result<Pr
         environment.retain(|(name, _)| name != CACHE_VARIABLE);
         environment.extend(cache.iter().map(|cache| (CACHE_VARIABLE.into(), cache.into())));
     }
-    Command {
-        executable: Executable::File(place::executable(&text(&image.exe), cache.as_deref())),
-        arguments: image.arguments().collect(),
-        environment,
-        directory: image.cwd.as_ref().map(|cwd| PathBuf::from(text(cwd))),
-        limits: image.limits.parse::<Limits>().unwrap_or_default(),
-        // Those that are to live on when the agent is killed: its keeper ends them in time.
-        outlives_parent: extends,
-    }
-    .prepare()
+    let program = place::executable(OsStr::from_bytes(&image.exe), cache.as_deref());
+    let arguments = image.args.iter().map(|argument| OsStr::from_bytes(&argument.bytes));
+    let directory = image.cwd.as_deref().map(|cwd| Path::new(OsStr::from_bytes(cwd)));
+    let mut command = Command::new(program, arguments, environment, directory)?;
+    command.limits = image.limits.parse().unwrap_or_default();
+    // Those that are to live on when the agent is killed: its keeper ends them in time.
+    command.outlives_parent = extends;
+    Ok(command)
 }

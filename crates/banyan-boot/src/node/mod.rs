@@ -561,10 +561,11 @@ fn members_of(assignment: &Assignment) -> Vec<Member> {
 /// How links to members and to agents are set up.
 fn link_options(assignment: &Assignment) -> (LinkOptions, LinkOptions) {
     let terms = &assignment.terms;
-    let heartbeat =
-        Heartbeat { every: Duration::from_millis(terms.heartbeat), lost_after: Duration::from_millis(terms.silence) };
-    let agents = LinkOptions { heartbeat: Some(heartbeat), ..agent_link_options() };
-    let members = LinkOptions { slabs: agents.slabs.clone(), ..member_link_options() };
+    let heartbeat = Heartbeat::default()
+        .every(Duration::from_millis(terms.heartbeat))
+        .lost_after(Duration::from_millis(terms.silence));
+    let agents = agent_link_options().heartbeat(heartbeat);
+    let members = member_link_options().slabs(agents.slabs.clone());
     (members, agents)
 }
 
@@ -572,11 +573,11 @@ fn link_options(assignment: &Assignment) -> (LinkOptions, LinkOptions) {
 pub(crate) fn agent_link_options() -> LinkOptions {
     let max_payload = 8 << 20;
     let capabilities = AGENT_LOG;
-    LinkOptions { max_payload, window: 2 * frame_cost(max_payload), capabilities, ..LinkOptions::default() }
+    LinkOptions::default().max_payload(max_payload).window(2 * frame_cost(max_payload)).capabilities(capabilities)
 }
 
 /// Links between agents and members: a chunk fits a frame, and two of them are under way.
 pub(crate) fn member_link_options() -> LinkOptions {
     let capabilities = message::SHARED_MEMORY;
-    LinkOptions { max_payload: CHUNK, window: 2 * frame_cost(CHUNK), capabilities, ..LinkOptions::inherited() }
+    LinkOptions::inherited().max_payload(CHUNK).window(2 * frame_cost(CHUNK)).capabilities(capabilities)
 }

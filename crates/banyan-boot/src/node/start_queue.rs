@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use banyan_ranks::RankSet;
 
-use crate::process::Prepared;
+use crate::process::Command;
 
 /// What a node has still to start, and what could not be started.
 pub(super) struct StartQueue {
@@ -16,8 +16,8 @@ pub(super) struct StartQueue {
     pub(super) agents_under_way: usize,
     /// Whether members wait for a release.
     pub(super) held: bool,
-    /// The command of each image, once it is prepared.
-    pub(super) commands: Vec<Option<Prepared>>,
+    /// The command of each image, once it has been looked up.
+    pub(super) commands: Vec<Option<Command>>,
     /// Members that could not be started, by cause.
     failures: Vec<StartFailure>,
 }

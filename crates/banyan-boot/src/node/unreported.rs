@@ -94,7 +94,7 @@ mod tests {
         let mut unreported = Unreported::default();
         let mut due = |exits: usize, new| {
             unreported.exits = vec![(0, ExitState::Exited(0)); exits];
-            (0..new).for_each(|_| unreported.refused += Refused { garbage: 1, ..Refused::default() });
+            unreported.refused.garbage += new;
             unreported.refused_due(false).map(|refused| refused.total())
         };
         assert_eq!(

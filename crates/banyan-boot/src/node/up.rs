@@ -57,6 +57,8 @@ impl Node {
                 let decoded = self.agents[index].wire.as_mut().map(|wire| wire.link.decode::<Problem>(&frame));
                 match decoded {
                     Some(Ok(problem)) => {
+                        let agent = &mut self.agents[index];
+                        agent.has_said_why |= agent.is_said_to_end(&problem);
                         let problem = self.with_command_words(problem.shortened());
                         self.problem(problem);
                     }

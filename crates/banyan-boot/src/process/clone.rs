@@ -11,7 +11,7 @@
 //! What a command means and what an error says is not decided here.
 
 use std::cell::Cell;
-use std::ffi::{CStr, CString, c_char, c_int, c_long, c_void};
+use std::ffi::{CString, c_char, c_int, c_long, c_void};
 use std::io;
 use std::marker::PhantomData;
 use std::os::fd::{FromRawFd, OwnedFd, RawFd};
@@ -20,11 +20,13 @@ use std::ptr;
 use rustix::mm::{MapFlags, MprotectFlags, ProtFlags};
 use rustix::process::Pid;
 
+use super::command::Command;
+use super::limits::{Limits, Resource};
 use super::signals;
 use super::spawn_error::SpawnStage;
 
-/// How many descriptors a child can be given: its three standard ones, those in [`Given`], the image.
-pub(super) const SLOTS: usize = 4 + MORE;
+/// How many descriptors a child can be given: its three standard ones, and those in [`Given`].
+pub(super) const SLOTS: usize = 3 + MORE;
 
 /// How many it can be given from [`CONTROL`] on: the control link, the extension's socket.
 pub(super) const MORE: usize = 2;
@@ -67,7 +69,7 @@ impl<'a> Strings<'a> {
     }
 }
 
-/// What the child has to do.
+/// What one child has to do, besides what its command says for all of them.
 pub(super) struct Job<'a> {
     pub(super) table: Table,
     /// Where the parent staged the child's descriptors, in ascending order, none below [`CONTROL`].
@@ -77,24 +79,12 @@ pub(super) struct Job<'a> {
     /// Signals to put back to their default.
     pub(super) signals: &'a [c_int],
     /// What is executed; without it the child ends at once, with a descriptor table of its own.
-    pub(super) program: Option<Program<'a>>,
+    pub(super) command: Option<&'a Command>,
+    pub(super) arguments: Strings<'a>,
+    pub(super) environment: Strings<'a>,
     pub(super) parent: Pid,
     /// Where the child got stuck, and the system's reason.
     pub(super) failure: Cell<Option<(SpawnStage, i32)>>,
-}
-
-/// What the child becomes.
-pub(super) struct Program<'a> {
-    /// The executable; the last slot is executed if there is none.
-    pub(super) path: Option<&'a CStr>,
-    pub(super) arguments: &'a Strings<'a>,
-    pub(super) environment: &'a Strings<'a>,
-    pub(super) directory: Option<&'a CStr>,
-    /// The kernel's number of a resource, its soft and its hard limit.
-    pub(super) limits: &'a [(u32, [u64; 2])],
-    pub(super) nice: Option<i32>,
-    /// Whether it goes on when the process that started it ends.
-    pub(super) outlives_parent: bool,
 }
 
 /// The child's stack, mapped once and used by one child at a time.
@@ -181,33 +171,34 @@ extern "C" fn child(job: *mut c_void) -> c_int {
 /// Returns only to fail, and leaves the reason in `errno`.
 fn work(job: &Job<'_>) -> Result<(), SpawnStage> {
     take_descriptors(job).ok_or(SpawnStage::Descriptors)?;
-    let Some(program) = &job.program else { return Ok(()) };
+    let Some(command) = job.command else { return Ok(()) };
     // Ignored signals would stay ignored after `execve`, and handlers would run before it. SIGKILL and SIGSTOP are
     // refused, and have no other disposition.
     job.signals.iter().for_each(|signal| signals::set_default(*signal));
     // SAFETY: makes this process, which is no group leader yet, the leader of a new session.
     ok(unsafe { libc::setsid() }).ok_or(SpawnStage::Session)?;
-    if !program.outlives_parent {
+    if !command.outlives_parent {
         die_with(job.parent).ok_or(SpawnStage::Parent)?;
     }
-    apply_limits(program)?;
-    if let Some(directory) = program.directory {
+    apply_limits(&command.limits)?;
+    if let Some(directory) = &command.directory {
         // SAFETY: `directory` ends with a zero. The working directory is not shared with the parent.
         ok(unsafe { libc::chdir(directory.as_ptr()) }).ok_or(SpawnStage::Directory)?;
     }
     signals::set_mask(&signals::NONE).map_err(|_| SpawnStage::Signals)?;
-    let [.., image] = job.slots;
-    execute(program, image);
+    // SAFETY: the path is a string that ends with a zero, arguments and environment are arrays of such that do.
+    unsafe { libc::execve(command.path.as_ptr(), job.arguments.as_ptr(), job.environment.as_ptr()) };
     Err(SpawnStage::Execute)
 }
 
 /// Gives this process its own table of descriptors with the staged ones in their places, and nothing else that the
 /// program could inherit.
 fn take_descriptors(job: &Job<'_>) -> Option<()> {
-    let [stdin, stdout, stderr, more @ .., image] = job.slots;
+    let [stdin, stdout, stderr, more @ ..] = job.slots;
+    let [.., last] = more;
     if job.table == Table::Shared {
         // From here on the table is our own, with what lies above the slots left behind.
-        close_range(image + 1, RawFd::MAX, libc::CLOSE_RANGE_UNSHARE)?;
+        close_range(last + 1, RawFd::MAX, libc::CLOSE_RANGE_UNSHARE)?;
     }
     for (slot, place) in [(stdin, 0), (stdout, 1), (stderr, 2)] {
         // SAFETY: the table is this process's own: nothing of the parent is replaced.
@@ -227,7 +218,7 @@ fn take_descriptors(job: &Job<'_>) -> Option<()> {
         unused = place + 1;
     }
     if job.table == Table::Shared {
-        close_range(unused, image - 1, 0)?;
+        close_range(unused, last, 0)?;
     }
     Some(())
 }
@@ -246,35 +237,28 @@ fn die_with(parent: Pid) -> Option<()> {
     (unsafe { libc::getppid() } == parent.as_raw_nonzero().get()).then_some(())
 }
 
-fn apply_limits(program: &Program<'_>) -> Result<(), SpawnStage> {
+/// Soft and hard limit are the same, as with `ulimit`. Only processor time leaves a second between them, so that the
+/// process ends by SIGXCPU, which says why, and not by SIGKILL.
+fn soft_and_hard(resource: Resource, value: u64) -> [u64; 2] {
+    let hard = if resource == Resource::ProcessorTime { value.saturating_add(1) } else { value };
+    [value, hard]
+}
+
+fn apply_limits(limits: &Limits) -> Result<(), SpawnStage> {
     let unused = ptr::null_mut::<c_void>();
-    for (resource, limits) in program.limits {
-        // SAFETY: `limits` is what the kernel reads: two numbers of 64 bits on all architectures. The old limits are
+    for (resource, value) in &limits.resources {
+        let (number, limit) = (resource.number(), soft_and_hard(*resource, *value));
+        // SAFETY: `limit` is what the kernel reads: two numbers of 64 bits on all architectures. The old limits are
         // not asked for.
-        ok(unsafe { libc::syscall(libc::SYS_prlimit64, 0, *resource, ptr::from_ref(limits), unused) } as c_int)
+        ok(unsafe { libc::syscall(libc::SYS_prlimit64, 0, number, ptr::from_ref(&limit), unused) } as c_int)
             .ok_or(SpawnStage::Limits)?;
     }
-    if let Some(nice) = program.nice {
+    if let Some(nice) = limits.nice {
         // SAFETY: changes the priority of this process only.
         ok(unsafe { libc::syscall(libc::SYS_setpriority, libc::PRIO_PROCESS, 0, nice) } as c_int)
             .ok_or(SpawnStage::Nice)?;
     }
     Ok(())
-}
-
-/// Returns only if it fails.
-fn execute(program: &Program<'_>, image: RawFd) {
-    let (arguments, environment) = (program.arguments.as_ptr(), program.environment.as_ptr());
-    // SAFETY: the paths are strings that end with a zero, arguments and environment arrays of them that do.
-    unsafe {
-        match program.path {
-            Some(path) => _ = libc::execve(path.as_ptr(), arguments, environment),
-            None => {
-                let (itself, flags) = (c"".as_ptr(), libc::AT_EMPTY_PATH);
-                libc::syscall(libc::SYS_execveat, image, itself, arguments, environment, flags);
-            }
-        }
-    }
 }
 
 fn ok(result: c_int) -> Option<()> {

@@ -9,6 +9,7 @@ use rustix::process::{WaitId, WaitIdOptions, WaitIdStatus};
 
 /// How a member ended.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum ExitState {
     /// It ended by itself with this code.
     Exited(u8),

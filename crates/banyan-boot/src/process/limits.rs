@@ -12,6 +12,7 @@ use thiserror::Error;
 
 /// What a member may use. The default limits nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Limits {
     /// How long it may run by the clock on the wall.
     pub time: Option<Duration>,
@@ -21,8 +22,15 @@ pub struct Limits {
     pub resources: Vec<(Resource, u64)>,
 }
 
+banyan_ndr::setters!(Limits {
+    time: impl Into<Option<Duration>>,
+    nice: impl Into<Option<i32>>,
+    resources: Vec<(Resource, u64)>,
+});
+
 /// A resource that the kernel limits for each process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Resource {
     /// Bytes of address space.
     AddressSpace,
@@ -46,6 +54,7 @@ pub enum Resource {
 
 /// A text that is no limit.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum BadLimit {
     /// Not of the form `name=value`.
     #[error("{entry:?} is no limit; write name=value, for example nofile=1024")]

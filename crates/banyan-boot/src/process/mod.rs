@@ -1,7 +1,7 @@
 //! Starting, watching and ending processes on one host: what an agent does for its members. Linux only.
 //!
-//! A [`Command`] says what to run; [`Command::prepare`] looks it up once, and a [`Spawner`] starts it any number of
-//! times. What a member writes comes as [`Line`]s from a [`Stream`]; what became of it is an [`ExitState`].
+//! A [`Command`] says what to run, and a [`Spawner`] starts it any number of times. What a member writes comes as
+//! [`Line`]s from a [`Stream`]; what became of it is an [`ExitState`].
 //! [`end_members`] ends members with their groups, [`end_descendants`] whatever else they left, and a keeper
 //! ([`keep`]) does so when the agent itself cannot.
 //!
@@ -24,7 +24,7 @@ mod stdio;
 mod stranger;
 mod title;
 
-pub use command::{Command, Executable, Prepared};
+pub use command::Command;
 pub(crate) use descendants::orphans;
 pub use descendants::{LeftOver, end_descendants, reap_orphans};
 pub use end::{end_members, signal_group};

@@ -19,8 +19,8 @@ use rustix::fs::{Mode, OFlags};
 use rustix::io::DupFlags;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
 
-use super::clone::{self, CONTROL, Given, Job, MORE, Program, SLOTS, Stack, Strings, Table};
-use super::command::{Prepared, Target};
+use super::clone::{self, CONTROL, Given, Job, MORE, SLOTS, Stack, Strings, Table};
+use super::command::Command;
 use super::signals::{self, LAST_SIGNAL};
 use super::spawn_error::{SpawnError, SpawnStage};
 
@@ -100,7 +100,7 @@ impl Spawner {
         let null = rustix::fs::open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?;
         // Each takes the lowest free descriptor, so they ascend.
         let slot = || rustix::io::fcntl_dupfd_cloexec(&null, CONTROL);
-        let slots = [slot()?, slot()?, slot()?, slot()?, slot()?, slot()?];
+        let slots = [slot()?, slot()?, slot()?, slot()?, slot()?];
         // Not in the way of the next spawner, and never in a low place itself.
         let null = rustix::io::fcntl_dupfd_cloexec(&null, CONTROL)?;
         Ok(Spawner { table, stack: Stack::new()?, null, slots, signals: (1..=LAST_SIGNAL).collect() })
@@ -110,45 +110,23 @@ impl Spawner {
     ///
     /// # Errors
     /// Says which step failed and what to do; the child is gone and reaped then.
-    pub fn spawn(&mut self, command: &Prepared, descriptors: ChildDescriptors<'_>) -> Result<Child, SpawnError> {
-        let image = match &command.target {
-            Target::File(_) => None,
-            Target::Image(image) => Some(image.as_fd()),
-        };
+    pub fn spawn(&mut self, command: &Command, descriptors: ChildDescriptors<'_>) -> Result<Child, SpawnError> {
         let ChildDescriptors { stdin, stdout, stderr, control, extension } = descriptors;
         let given = [control, extension].map(|descriptor| descriptor.is_some());
-        let staged = self.stage([Some(stdin), Some(stdout), Some(stderr), control, extension, image]);
+        let staged = self.stage([Some(stdin), Some(stdout), Some(stderr), control, extension]);
         let child = match staged {
-            Ok(()) => self.start(command, given),
+            Ok(()) => self.run(Some(command), given),
             Err(error) => Err((SpawnStage::Stage, error)),
         };
         let cleared = self.clear();
-        let child = child.map_err(|(step, error)| command.error(step, error))?;
+        let child = child.map_err(|(step, error)| SpawnError::new(step, error, command))?;
         if let Err(error) = cleared {
             // A slot that stays as it is would hold the member's pipes open for ever.
             let _ = rustix::process::pidfd_send_signal(&child.pidfd, Signal::KILL);
             let _ = reap(&child.pidfd);
-            return Err(command.error(SpawnStage::Stage, error));
+            return Err(SpawnError::new(SpawnStage::Stage, error, command));
         }
         Ok(child)
-    }
-
-    fn start(&mut self, command: &Prepared, given: Given) -> Result<Child, (SpawnStage, io::Error)> {
-        let (arguments, environment) = (Strings::new(&command.arguments), Strings::new(&command.environment));
-        let path = match &command.target {
-            Target::File(path) => Some(path.as_c_str()),
-            Target::Image(_) => None,
-        };
-        let program = Program {
-            path,
-            arguments: &arguments,
-            environment: &environment,
-            directory: command.directory.as_deref(),
-            limits: &command.resources,
-            nice: command.limits.nice,
-            outlives_parent: command.outlives_parent,
-        };
-        self.run(Some(program), given)
     }
 
     /// Whether a child can be made this way at all.
@@ -157,13 +135,15 @@ impl Spawner {
         reap(&child.pidfd)
     }
 
-    fn run(&mut self, program: Option<Program<'_>>, given: Given) -> Result<Child, (SpawnStage, io::Error)> {
+    fn run(&mut self, command: Option<&Command>, given: Given) -> Result<Child, (SpawnStage, io::Error)> {
         let job = Job {
             table: self.table,
             slots: self.slots.each_ref().map(AsRawFd::as_raw_fd),
             given,
             signals: &self.signals,
-            program,
+            command,
+            arguments: Strings::new(command.map_or(&[], |command| &command.arguments)),
+            environment: Strings::new(command.map_or(&[], |command| &command.environment)),
             parent: rustix::process::getpid(),
             failure: Cell::new(None),
         };

@@ -7,16 +7,17 @@ use std::fmt;
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use rustix::io::Errno;
 
 use banyan_hosts::cause;
 
-use super::command::Prepared;
+use super::command::Command;
 
 /// What the spawner was doing when it failed, in the order in which it does these things.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum SpawnStage {
     /// Turning program, arguments, environment and directory into what the kernel takes.
     Prepare,
@@ -46,6 +47,7 @@ pub enum SpawnStage {
 
 /// A member that could not be started. Nothing of it is left.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct SpawnError {
     /// The program as it was asked for.
     pub program: String,
@@ -86,15 +88,6 @@ impl std::error::Error for SpawnError {
     }
 }
 
-/// What a message about a failed spawn needs to know of the command.
-pub(super) struct Subject<'a> {
-    pub(super) program: &'a OsStr,
-    /// The file that was executed, if it is one that has a name.
-    pub(super) file: Option<PathBuf>,
-    pub(super) directory: Option<&'a Path>,
-    pub(super) limits: String,
-}
-
 /// How much of an executable is read to find out what it needs: what the kernel itself looks at.
 const HEAD_BYTES: u64 = 256;
 
@@ -109,14 +102,11 @@ impl SpawnError {
         self.explanation.remedy
     }
 
-    /// A member whose descriptors could not be made.
-    pub(crate) fn descriptors(command: &Prepared, source: io::Error) -> SpawnError {
-        command.error(SpawnStage::Stage, source)
-    }
-
-    pub(super) fn new(step: SpawnStage, source: io::Error, subject: &Subject<'_>) -> SpawnError {
-        let explanation = explain(step, &source, subject);
-        SpawnError { program: subject.program.to_string_lossy().into_owned(), step, source, explanation }
+    /// The kernel refused a step.
+    pub(crate) fn new(step: SpawnStage, source: impl Into<io::Error>, command: &Command) -> SpawnError {
+        let source = source.into();
+        let explanation = explain(step, &source, command);
+        SpawnError::explained(step, source, command.program(), explanation)
     }
 
     /// An error of which only the caller knows the reason.
@@ -130,7 +120,7 @@ impl SpawnError {
     }
 }
 
-fn explain(step: SpawnStage, source: &io::Error, subject: &Subject<'_>) -> Explanation {
+fn explain(step: SpawnStage, source: &io::Error, command: &Command) -> Explanation {
     let errno = Errno::from_io_error(source);
     match (step, errno) {
         (_, Some(Errno::MFILE)) => Explanation::new("too many open descriptors in this process", "raise ulimit -n"),
@@ -146,34 +136,31 @@ fn explain(step: SpawnStage, source: &io::Error, subject: &Subject<'_>) -> Expla
         }
         (SpawnStage::Parent, _) => Explanation::new("its agent ended meanwhile", ""),
         (SpawnStage::Limits, Some(Errno::PERM)) => Explanation::new(
-            format!("a limit in {} is above the hard limit", subject.limits),
+            format!("a limit in {} is above the hard limit", command.limits),
             "lower it, or raise the hard limit",
         ),
         (SpawnStage::Nice, Some(Errno::PERM | Errno::ACCESS)) => Explanation::new(
-            format!("only the superuser may raise its priority ({})", subject.limits),
+            format!("only the superuser may raise its priority ({})", command.limits),
             "use nice=0 or above",
         ),
         (SpawnStage::Directory, _) => {
-            let directory = subject.directory.unwrap_or(Path::new("")).display();
+            let directory = command.directory().unwrap_or(Path::new("")).display();
             let cause = format!("working directory {directory}: {}", cause(source));
             Explanation::new(cause, "create it on this host or choose another")
         }
-        (SpawnStage::Execute, Some(errno)) => explain_execute(errno, source, subject),
+        (SpawnStage::Execute, Some(errno)) => explain_execute(errno, source, command),
         _ => Explanation::new(format!("{} failed: {}", name(step), cause(source)), ""),
     }
 }
 
-fn explain_execute(errno: Errno, source: &io::Error, subject: &Subject<'_>) -> Explanation {
-    let file = subject.file.as_deref().unwrap_or(Path::new("the image"));
+fn explain_execute(errno: Errno, source: &io::Error, command: &Command) -> Explanation {
+    let file = &*command.file();
     let shown = file.display();
     match errno {
         Errno::NOENT | Errno::NOTDIR if file.exists() => {
             let interpreter = interpreter(file).unwrap_or_else(|| "the dynamic loader".into());
             let cause = format!("{shown} needs {interpreter}, which this host does not have");
             Explanation::new(cause, "install it or link statically")
-        }
-        Errno::NOENT if subject.file.is_none() => {
-            Explanation::new("a script cannot be run from an image in memory", "stage it as a file")
         }
         Errno::NOENT | Errno::NOTDIR => {
             Explanation::new(format!("{shown} does not exist"), "install it, correct its path, or stage it")

@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::made::MadeDirectories;
+use super::leftover::MadeDirectories;
 use super::partial::{Partial, partial_name, remove_expired};
 use super::store::{Store, StoreError};
 use super::{Large, Offer};

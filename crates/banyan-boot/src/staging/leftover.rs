@@ -1,14 +1,15 @@
-//! Temporary files and directories, and those that were left by processes that were killed.
+//! What goes again if nothing comes of it: temporary files and directories, those made on the way to a destination, and what
+//! was left by processes that were killed.
 //!
 //! Whoever stores something holds a lock on what it has under a temporary name. The kernel lets go of it with the process,
 //! in whatever way that ends; so what nobody holds is left over, and may be removed at once.
 
 use std::ffi::{OsStr, OsString};
-use std::fs::Permissions;
+use std::fs::{DirBuilder, Permissions};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, FileType, FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
@@ -112,6 +113,33 @@ pub(super) fn make_writable(directory: &Path) {
     for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
         if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
             make_writable(&entry.path());
+        }
+    }
+}
+
+/// Directories that were made for what is to come, the innermost first. Dropped, those are removed that hold nothing: whatever
+/// has arrived keeps them.
+#[derive(Debug, Default)]
+pub struct MadeDirectories(Vec<PathBuf>);
+
+impl MadeDirectories {
+    /// Makes a directory, and those above it that are missing.
+    ///
+    /// # Errors
+    /// When that is not possible; nothing is left then.
+    pub fn make(directory: &Path) -> io::Result<MadeDirectories> {
+        let is_missing = |path: &&Path| !path.as_os_str().is_empty() && !path.exists();
+        let made = MadeDirectories(directory.ancestors().take_while(is_missing).map(Path::to_owned).collect());
+        DirBuilder::new().recursive(true).mode(0o777).create(directory)?;
+        Ok(made)
+    }
+}
+
+impl Drop for MadeDirectories {
+    fn drop(&mut self) {
+        for directory in &self.0 {
+            // One that holds something stays, as do those above it.
+            let _ = std::fs::remove_dir(directory);
         }
     }
 }

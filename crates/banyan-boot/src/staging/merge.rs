@@ -1,10 +1,11 @@
 //! Putting a directory that was stored under a temporary name into one that exists.
 //!
-//! Files and links take the place of what has their name, each at once, unless that is [special](super::special);
-//! directories are kept and get the modes of those that were sent. No symbolic link is followed.
+//! Files and links take the place of what has their name, each at once, unless that is [special](Special); directories are
+//! kept and get the modes of those that were sent. No symbolic link is followed.
 
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
+use std::fmt;
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -15,8 +16,40 @@ use rustix::io::Errno;
 
 use super::entry::FileTime;
 use super::leftover::{make_held, temporary_name};
-use super::special::Special;
 use super::store::{DIRECTORY, NEW_FILE, set_time};
+
+/// Something that is neither a file nor a directory nor a link to one of them. It is never replaced: whoever names a device, a
+/// FIFO or a socket means what is behind it, and a file in its place would take it from everyone else.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Special {
+    Device,
+    Fifo,
+    Socket,
+}
+
+impl Special {
+    /// What has this name in a directory, or what a link of this name leads to; `None` if it may be replaced, or nothing is
+    /// there.
+    pub(super) fn at(directory: impl AsFd, name: &OsStr) -> Option<Special> {
+        let about = rustix::fs::statat(directory, name, AtFlags::empty()).ok()?;
+        match FileType::from_raw_mode(about.st_mode) {
+            FileType::CharacterDevice | FileType::BlockDevice => Some(Special::Device),
+            FileType::Fifo => Some(Special::Fifo),
+            FileType::Socket => Some(Special::Socket),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Special {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Special::Device => "a device",
+            Special::Fifo => "a FIFO",
+            Special::Socket => "a socket",
+        })
+    }
+}
 
 /// Why something does not take its place.
 #[derive(Debug)]

@@ -19,7 +19,6 @@ mod error;
 mod holes;
 mod intake;
 mod leftover;
-mod made;
 mod merge;
 pub(crate) mod pack;
 pub(crate) mod parcel;
@@ -29,7 +28,6 @@ mod partial;
 pub(crate) mod place;
 mod reading;
 mod source;
-mod special;
 pub(crate) mod store;
 #[cfg(test)]
 mod tests;
@@ -46,8 +44,7 @@ use crate::problem::Problem;
 
 pub use assembly::Assembly;
 pub use error::StageError;
-pub use leftover::remove_leftovers;
-pub use made::MadeDirectories;
+pub use leftover::{MadeDirectories, remove_leftovers};
 pub use parcel::{Parcel, Parcels};
 pub use parcel_store::{ParcelError, ParcelStore, Wanted};
 pub use part::{Part, Parts};
@@ -61,6 +58,7 @@ pub(crate) const PIECE: usize = 512 * 1024;
 
 /// Where a staged file or directory goes.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Stage {
     /// Into the user's cache on each host, under the hash of its content; hosts that have it get nothing.
     Cache,
@@ -71,6 +69,7 @@ pub enum Stage {
 
 /// What staging did.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct StageReport {
     /// Where it is now, in the same words for all hosts: the path that was asked for, or `@cache/HASH`. A
     /// [`ProcessDistribution`](crate::ProcessDistribution) may have such an `exe` (also `@cache/HASH/bin/program`), and
@@ -102,6 +101,7 @@ pub struct ParcelTarget {
 
 /// What became of a [`Parcel`].
 #[derive(Debug, Clone, PartialEq, Default)]
+#[non_exhaustive]
 pub struct Delivery {
     /// Bytes of contents that were sent, counted for each agent that got them.
     pub delivered: u64,

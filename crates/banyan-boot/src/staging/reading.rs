@@ -8,6 +8,7 @@ const EXAMPLES: usize = 3;
 
 /// What is done with the symbolic links in a directory that is copied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum Links {
     /// They are copied as links if they are relative and stay inside of the directory, and skipped otherwise.
     #[default]
@@ -20,6 +21,7 @@ pub enum Links {
 
 /// How a file or directory is read to be copied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct Reading {
     /// What is done with symbolic links.
     pub links: Links,
@@ -27,8 +29,11 @@ pub struct Reading {
     pub times: bool,
 }
 
+banyan_ndr::setters!(Reading { links: Links, times: bool });
+
 /// Why something in a directory is not copied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
 pub enum Skip {
     /// A symbolic link that leads out of the directory, or may: one with an absolute target, too.
     Outside,

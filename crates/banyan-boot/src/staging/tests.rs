@@ -12,9 +12,9 @@ use tempfile::TempDir;
 
 use super::entry::{EntryKind, Head};
 use super::error::StageError;
+use super::merge::Special;
 use super::pack::Packer;
 use super::place::Placed;
-use super::special::Special;
 use super::store::{Site, Store, StoreError};
 use super::{Assembly, Links, Offer, ParcelStore, ParcelTarget, Parcels, Reading, Wanted};
 

@@ -29,15 +29,12 @@ pub(crate) fn front_end(launcher: &str, fanout: &str, hosts: &str, what: &str) -
         "impatient" | "enough" => 5,
         _ => 30,
     });
-    let options = SessionOptions {
-        launcher,
-        fanout: fanout.parse().unwrap(),
-        host_deadline,
-        min_hosts: (what == "enough").then_some(3),
-        agent: own_agent.map(Into::into),
-        installed_agent: std::env::var(AGENT).ok(),
-        ..SessionOptions::default()
-    };
+    let mut options = SessionOptions::default()
+        .launcher(launcher)
+        .fanout(fanout.parse().unwrap())
+        .host_deadline(host_deadline)
+        .min_hosts((what == "enough").then_some(3));
+    (options.agent, options.installed_agent) = (own_agent.map(Into::into), std::env::var(AGENT).ok());
     let mut members =
         ProcessDistribution::new(std::env::current_exe().unwrap(), ["member", what]).output(Output::Forward);
     if hosts != "-" {

@@ -5,11 +5,11 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::sync::{Mutex, OnceLock};
 
-use banyan_boot::{Launcher, ProblemKind, Session, SessionOptions};
+use banyan_boot::{Launcher, ProblemKind, Session};
 
 use crate::losses::SPARE;
 use crate::relatives::assert_alone;
-use crate::setup::{assert_says, options, shell, wait_for_problem};
+use crate::setup::{assert_says, listen, options, shell};
 
 /// Starts agents for two hosts here once it may, and ends them when it is told so.
 const STARTER: &str = "#!/bin/sh
@@ -45,21 +45,20 @@ pub(crate) fn who_waits_in_a_queue_is_told_and_a_cancelled_allocation_is_named()
     fs::write(&starter, STARTER).unwrap();
     fs::set_permissions(&starter, fs::Permissions::from_mode(0o755)).unwrap();
     let launcher = Launcher::Command { template: format!("{} {{agent}}", starter.display()) };
-    let options = SessionOptions { launcher, notice: Some(notice), ..options() };
+    let options = options().launcher(launcher).notice(Some(notice));
     let session = Session::launch(&[shell("sleep 1000").on("host1", 1).on("host2", 1)], &options).unwrap();
     let told = NOTICES.lock().unwrap().join("\n");
     assert_eq!(told, "srun: job 7 queued and waiting for resources\nsrun: job 7 has been allocated resources");
 
     fs::write(directory.path().join("cancelled"), "").unwrap();
-    let mut hosts = Vec::new();
-    for _ in 0..2 {
-        let problem = wait_for_problem(&session);
+    let problems = listen(&session).problems;
+    for problem in &problems {
         assert_eq!(problem.kind, ProblemKind::AgentLost);
-        assert_says(&problem.to_string(), &["STEP 7.0 ON host1 CANCELLED AT"]);
-        hosts.push(problem.host);
+        assert_says(&problem.to_string(), &["its keeper was asked to end", "STEP 7.0 ON host1 CANCELLED AT"]);
     }
-    hosts.sort();
-    assert_eq!(hosts, ["host1", "host2"]);
+    let mut hosts: Vec<&str> = problems.iter().map(|problem| &*problem.host).collect();
+    hosts.sort_unstable();
+    assert_eq!(hosts, ["host1", "host2"], "each agent is reported once");
     session.kill().unwrap();
     assert_alone(SPARE);
 }

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Instant;
 
-use banyan_boot::{Launcher, Session, SessionOptions};
+use banyan_boot::{Launcher, Session};
 use banyan_link::{
     Address, Event, Link, LinkError, LinkOptions, Opening, OpeningError, PeerId, Secret, SessionId, UNPROVED_PEERS,
     UNPROVED_TIME,
@@ -251,7 +251,7 @@ pub(crate) fn strangers_at_all_doors_change_nothing_and_are_counted() {
     let directory = tempfile::tempdir().unwrap();
     let starter = script(directory.path(), STARTER);
     let launcher = Launcher::Command { template: format!("{} {{agent}}", starter.display()) };
-    let options = SessionOptions { launcher, fanout: 1, ..options() };
+    let options = options().launcher(launcher).fanout(1);
     let images = [members(&["told"]).on("127.0.0.2", 2).on("127.0.0.3", 2)];
     let (session, targets) = std::thread::scope(|scope| {
         let session = scope.spawn(|| Session::launch(&images, &options).unwrap());

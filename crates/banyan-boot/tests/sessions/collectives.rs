@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use banyan_boot::{Event, Input, Output, Session, SessionError, SessionOptions, Stdio};
+use banyan_boot::{Event, Input, Output, Session, SessionError, Stdio};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::one_host::launch;
@@ -18,7 +18,7 @@ pub(crate) fn every_collective_gives_what_it_should_whatever_the_size() {
 
 pub(crate) fn every_collective_works_over_agents_three_levels_deep() {
     let distribution = (0..8).fold(members(&["collectives"]), |members, host| members.on(format!("host{host}"), 2));
-    let session = Session::launch(&[distribution], &SessionOptions { fanout: 2, ..options() }).unwrap();
+    let session = Session::launch(&[distribution], &options().fanout(2)).unwrap();
     all_succeed(session);
 }
 
@@ -89,9 +89,9 @@ pub(crate) fn a_member_killed_while_others_wait_fails_the_barrier_for_them() {
 /// Four hosts with two members each, some of which are late; what the others say of them meanwhile.
 fn with_late_members(late: &[&str], prepare: impl FnOnce(&Session)) -> (Session, Heard) {
     let behaviour = [&["late"], late].concat();
-    let input = Stdio { input: Input::Everyone, output: Output::Forward };
+    let input = Stdio::default().input(Input::Everyone).output(Output::Forward);
     let members = (0..4).fold(members(&behaviour).stdio(input), |members, host| members.on(format!("host{host}"), 2));
-    let options = SessionOptions { fanout: 2, silence: PATIENCE, ..options() };
+    let options = options().fanout(2).silence(PATIENCE);
     let session = Session::launch(&[members], &options).unwrap();
     let mut heard = Heard::default();
     hear_until(&session, &mut heard, |heard| heard.output.len() == 8);

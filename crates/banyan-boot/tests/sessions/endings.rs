@@ -46,12 +46,12 @@ pub(crate) fn a_member_beyond_its_time_is_ended() {
     let mut members = shell("trap '' TERM; while :; do sleep 1000; done");
     members.limits = "time=1s".parse().unwrap();
     let polite = shell("sleep 1000; exit 0");
-    let polite = ProcessDistribution { limits: "time=1s".parse().unwrap(), ..polite };
+    let polite = polite.limits("time=1s".parse().unwrap());
     let tidy = shell("trap 'exit 0' TERM; sleep 1000 & wait");
-    let tidy = ProcessDistribution { limits: "time=1s".parse().unwrap(), ..tidy };
+    let tidy = tidy.limits("time=1s".parse().unwrap());
     // Somebody else's signal, long before its time is over.
     let killed = shell("kill -TERM $$");
-    let killed = ProcessDistribution { limits: "time=1000s".parse().unwrap(), ..killed };
+    let killed = killed.limits("time=1000s".parse().unwrap());
     let images = [members, polite, tidy, killed, shell("true")].map(|image| image.on("localhost", 1));
     let session = Session::launch(&images, &options()).unwrap();
     listen(&session);

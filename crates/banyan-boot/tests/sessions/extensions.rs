@@ -15,7 +15,7 @@ fn chain(members: ProcessDistribution) -> ProcessDistribution {
 }
 
 fn extended(network: &Network) -> SessionOptions {
-    SessionOptions { fanout: 1, extension: Some(network.note().into()), ..options() }
+    options().fanout(1).extension(network.note())
 }
 
 pub(crate) fn the_extension_of_each_agent_is_told_who_it_is_and_gets_the_note_of_the_one_above() {
@@ -70,7 +70,7 @@ pub(crate) fn members_of_a_session_without_extension_get_no_socket_of_one() {
 pub(crate) fn bytes_go_through_tunnels_to_the_node_above_and_back() {
     let network = one_host::network();
     let note = [network.note(), TUNNELS.into()].concat();
-    let options = SessionOptions { extension: Some(note.into()), extension_port: Some(echo()), ..extended(&network) };
+    let options = extended(&network).extension(note).extension_port(echo());
     let session = Session::launch(&[chain(shell("while :; do sleep 1000; done"))], &options).unwrap();
     let expected: Vec<String> = (0..12).map(|number| format!("tunnel of {}: true", number / 4 + 1)).collect();
     assert_eq!(network.lines("tunnel ", 12), expected);
@@ -83,7 +83,7 @@ pub(crate) fn a_tunnel_that_leads_nowhere_is_closed() {
     let network = one_host::network();
     let note = [network.note(), TUNNELS.into()].concat();
     // Nobody listens at the front-end.
-    let options = SessionOptions { extension: Some(note.into()), ..extended(&network) };
+    let options = extended(&network).extension(note);
     let session = Session::launch(&[chain(shell("while :; do sleep 1000; done"))], &options).unwrap();
     let expected: Vec<String> =
         (0..12).map(|number| format!("tunnel of {}: {}", number / 4 + 1, number >= 4)).collect();
@@ -98,7 +98,7 @@ pub(crate) fn a_program_without_the_extension_is_named_with_the_remedy() {
     let directory = tempfile::tempdir().unwrap();
     let program = options().agent.unwrap();
     let plain = script(directory.path(), &format!("BANYAN_TEST_PLAIN=1 exec {} \"$@\"", program.display()));
-    let options = SessionOptions { extension: Some(network.note().into()), ..with_agent(plain) };
+    let options = with_agent(plain).extension(network.note());
     let error = launch_error(&[shell("true").on("host1", 1)], &options);
     let remedy = "banyan_tree::become_agent_if_asked()";
     assert_says(&error, &["host host1", &program.display().to_string(), "extension", remedy]);
@@ -107,10 +107,10 @@ pub(crate) fn a_program_without_the_extension_is_named_with_the_remedy() {
 }
 
 pub(crate) fn an_extension_that_cannot_begin_says_why() {
-    let options = SessionOptions { extension: Some(b"nowhere".to_vec().into()), ..options() };
+    let options = options().extension(b"nowhere".to_vec());
     let error = launch_error(&[shell("true").on("host1", 1)], &options);
     assert_says(&error, &["host host1", "the extension of its agent cannot begin: no name in the note"]);
-    let long = SessionOptions { extension: Some(vec![0; (64 << 10) + 1].into()), ..options };
+    let long = options.extension(vec![0; (64 << 10) + 1]);
     assert_says(&launch_error(&[shell("true").on("host1", 1)], &long), &["65537 bytes", "65536 at most"]);
 }
 

@@ -5,7 +5,7 @@
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use banyan_boot::{Session, SessionOptions};
+use banyan_boot::Session;
 use rustix::process::{Signal, getpid, kill_process};
 
 use crate::guards;
@@ -19,7 +19,7 @@ pub(crate) const SILENCE: Duration = Duration::from_millis(1200);
 pub(crate) fn run(arguments: &[&str]) -> ExitCode {
     let [hosts, rest @ ..] = arguments else { panic!("front-end HOSTS [pauses]") };
     let hosts: u32 = hosts.parse().unwrap();
-    let options = SessionOptions { fanout: 2, heartbeat: Duration::from_millis(300), silence: SILENCE, ..options() };
+    let options = options().fanout(2).heartbeat(Duration::from_millis(300)).silence(SILENCE);
     let distribution = (0..hosts).fold(members(&["wait"]), |members, host| members.on(format!("host{host}"), 2));
     let session = Session::launch(&[distribution], &options).unwrap();
     wait_for_line(&session, "all are here");
@@ -46,10 +46,10 @@ fn pause(session: &Session) {
 /// has a line.
 pub(crate) fn run_extended(note: Option<&str>) -> ExitCode {
     let (network, options) = match note {
-        Some(note) => (None, SessionOptions { extension: Some(note.to_owned().into()), ..guards::options() }),
+        Some(note) => (None, guards::options().extension(note.to_owned())),
         None => {
             let network = one_host::network();
-            let options = SessionOptions { extension: Some(network.note().into()), ..guards::options() };
+            let options = guards::options().extension(network.note());
             (Some(network), options)
         }
     };

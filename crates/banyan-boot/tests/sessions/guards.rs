@@ -23,13 +23,13 @@ pub(crate) fn distribution() -> ProcessDistribution {
 /// The agent of each host is below that of the one before.
 pub(crate) fn options() -> SessionOptions {
     let heartbeat = Duration::from_millis(300);
-    SessionOptions { fanout: 1, heartbeat, silence: SILENCE, ..setup::options() }
+    setup::options().fanout(1).heartbeat(heartbeat).silence(SILENCE)
 }
 
 /// A session with all this; the process ids of its members, by rank.
 fn chain() -> (Network, Session, Vec<Pid>) {
     let network = one_host::network();
-    let options = SessionOptions { extension: Some(network.note().into()), ..options() };
+    let options = options().extension(network.note());
     let session = Session::launch(&[distribution()], &options).unwrap();
     let members = here(&network, 6);
     (network, session, members)
@@ -44,7 +44,7 @@ pub(crate) fn here(network: &Network, count: usize) -> Vec<Pid> {
 /// Two members on one host.
 fn two_members(note: impl Fn(&Network) -> Vec<u8>) -> (Network, Session, Vec<Pid>) {
     let network = one_host::network();
-    let options = SessionOptions { extension: Some(note(&network).into()), ..setup::options() };
+    let options = setup::options().extension(note(&network));
     let session = Session::launch(&[members(&["asked"]).on("host0", 2)], &options).unwrap();
     let members = here(&network, 2);
     (network, session, members)

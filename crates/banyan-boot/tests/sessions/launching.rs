@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::{Command, ExitCode};
 use std::time::Duration;
 
-use banyan_boot::{Launcher, Session, SessionOptions, SshOptions};
+use banyan_boot::{Launcher, Session, SshOptions};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::losses::SPARE;
@@ -26,8 +26,7 @@ pub(crate) fn run(launcher: &str) -> ExitCode {
         "ssh" => Launcher::Ssh(SshOptions::default()),
         template => Launcher::Command { template: template.into() },
     };
-    let launched =
-        Session::launch(&[shell("true").on("host1", 1).on("host2", 1)], &SessionOptions { launcher, ..options() });
+    let launched = Session::launch(&[shell("true").on("host1", 1).on("host2", 1)], &options().launcher(launcher));
     panic!("what starts agents here hangs: {launched:?}");
 }
 
@@ -40,8 +39,13 @@ pub(crate) fn run_hurried() -> ExitCode {
     let launcher = Launcher::Ssh(SshOptions::default());
     let (host_deadline, deadline) = (Duration::from_secs(1000), Some(Duration::from_secs(10)));
     // It is there already: what is in time is in time on a slow machine, too.
-    let installed_agent = Some(this_program().display().to_string());
-    let options = SessionOptions { launcher, host_deadline, deadline, installed_agent, fanout: 1, ..options() };
+    let installed_agent = this_program().display().to_string();
+    let options = options()
+        .launcher(launcher)
+        .host_deadline(host_deadline)
+        .deadline(deadline)
+        .installed_agent(installed_agent)
+        .fanout(1);
     println!("{}", launch_error(&[shell("true").on("host1", 1).on("host2", 2)], &options));
     ExitCode::SUCCESS
 }

@@ -19,7 +19,7 @@ pub(crate) fn agents_are_where_the_layout_has_them() {
         agent("right", 1, 1),
         agent("top", 2, 0),
     ];
-    let options = SessionOptions { layout: Some(layout.clone()), extension: Some(network.note().into()), ..options() };
+    let options = options().layout(layout.clone()).extension(network.note());
     let distribution = members(&["collectives"]).on("top", 2).on("left", 3).on("right", 3);
     let session = Session::launch(&[distribution], &options).unwrap();
     assert_eq!(
@@ -41,21 +41,20 @@ pub(crate) fn agents_are_where_the_layout_has_them() {
 
 pub(crate) fn layouts_that_cannot_be_are_refused_with_the_reason() {
     let two = [members(&["meet"]).on("a", 2)];
-    let refused = |layout: &[AgentLayout], options: SessionOptions| {
-        launch_error(&two, &SessionOptions { layout: Some(layout.to_vec()), ..options })
-    };
+    let refused =
+        |layout: &[AgentLayout], options: SessionOptions| launch_error(&two, &options.layout(layout.to_vec()));
     assert_says(&refused(&[agent("a", 2, 1)], options()), &["agent 0", "host a", "only 0 follow in the layout"]);
     assert_says(&refused(&[agent("-x", 2, 0)], options()), &["\"-x\" cannot be the name of a host"]);
-    let some = SessionOptions { min_hosts: Some(1), ..options() };
+    let some = options().min_hosts(1);
     assert_says(&refused(&[agent("a", 2, 0)], some), &["min_hosts"]);
     let together = Launcher::Command { template: "run {hosts} {agent}".into() };
-    let together = SessionOptions { launcher: together, ..options() };
+    let together = options().launcher(together);
     assert_says(&refused(&[agent("a", 1, 1), agent("a", 1, 0)], together), &["several agents on host a", "use ssh"]);
 }
 
 pub(crate) fn agents_are_balanced_where_there_is_no_layout() {
     let distribution = (0..5).fold(members(&["meet"]), |members, host| members.on(format!("host{host}"), 2));
-    let session = Session::launch(&[distribution], &SessionOptions { fanout: 2, ..options() }).unwrap();
+    let session = Session::launch(&[distribution], &options().fanout(2)).unwrap();
     let below = [2, 0, 0, 1, 0];
     let expected: Vec<AgentLayout> =
         below.iter().enumerate().map(|(host, below)| agent(&format!("host{host}"), 2, *below)).collect();

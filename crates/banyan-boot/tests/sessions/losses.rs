@@ -5,7 +5,7 @@ use std::os::fd::OwnedFd;
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use banyan_boot::{ExitState, ProblemKind, Session, SessionOptions};
+use banyan_boot::{ExitState, ProblemKind, Session};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::front_end::SILENCE;
@@ -74,7 +74,7 @@ pub(crate) fn a_killed_agent_in_the_middle_takes_its_subtree_along() {
         image.args =
             ["-c", "echo up; while :; do sleep 1000; done", &format!("on-host{host}")].map(Into::into).to_vec();
     }
-    let session = Session::launch(&images, &SessionOptions { fanout: 2, ..options() }).unwrap();
+    let session = Session::launch(&images, &options().fanout(2)).unwrap();
     kill_process(worker_of("on-host4"), Signal::KILL).unwrap();
     let problem = wait_for_problem(&session);
     assert_eq!((problem.kind, &*problem.host, &*problem.members), (ProblemKind::AgentLost, "host4", "8-15"));
@@ -94,7 +94,7 @@ pub(crate) fn members_of_a_lost_agent_are_missed_in_collectives() {
     // Member 0 never enters the barrier in which the others wait.
     let master = members(&["wait", "master"]).on("host0", 1);
     let others = (0..8).fold(members(&["wait"]), |members, host| members.on(format!("host{host}"), 2));
-    let session = Session::launch(&[master, others], &SessionOptions { fanout: 2, ..options() }).unwrap();
+    let session = Session::launch(&[master, others], &options().fanout(2)).unwrap();
     wait_for_line(&session, "all are here");
     kill_process(worker_of("master"), Signal::KILL).unwrap();
     let heard = listen(&session);

@@ -7,7 +7,7 @@ use std::os::unix::net::{SocketAddr, UnixStream};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use banyan_boot::{Member, ProblemKind, ProcessDistribution, Session, SessionOptions};
+use banyan_boot::{Member, ProblemKind, ProcessDistribution, Session};
 use banyan_link::{Capabilities, Event, Frame, Kind, Link, LinkOptions, PROTOCOL_VERSION};
 
 use crate::relatives::{assert_alone, wait_until};
@@ -38,7 +38,7 @@ const SHARED: Kind = Kind::control(134);
 pub(crate) fn run(capability: &str) -> ExitCode {
     let capabilities = capability.parse().map_or(Capabilities::NONE, Capabilities::of_user);
     let max_payload = 128 << 10;
-    let options = LinkOptions { max_payload, capabilities, ..LinkOptions::inherited() };
+    let options = LinkOptions::inherited().max_payload(max_payload).capabilities(capabilities);
     let mut link = Link::inherited(std::io::stdin().as_fd().try_clone_to_owned().unwrap(), &options);
     let mut kinds = Vec::new();
     while let Some(event) = link.wait(deadline()) {
@@ -121,7 +121,7 @@ pub(crate) fn a_member_is_told_that_its_agent_speaks_a_later_protocol() {
 
 pub(crate) fn a_process_of_a_later_protocol_does_not_attach_and_is_counted() {
     let images = [shell("sleep 1000").on("host0", 1), ProcessDistribution::attached().on("host0", 1)];
-    let session = Session::launch(&images, &SessionOptions { attach_deadline: None, ..options() }).unwrap();
+    let session = Session::launch(&images, &options().attach_deadline(None)).unwrap();
     let ticket = session.ticket().unwrap();
     let name = format!("banyan-{}-1", ticket.session());
     let mut listener = UnixStream::connect_addr(&SocketAddr::from_abstract_name(name).unwrap()).unwrap();

@@ -4,7 +4,7 @@ use std::os::fd::AsFd;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use banyan_boot::{ProcessDistribution, Session, SessionOptions};
+use banyan_boot::{ProcessDistribution, Session};
 use banyan_link::{Event, Frame, Kind, Link, LinkOptions};
 
 use crate::harness::processes::{environment, words};
@@ -54,7 +54,7 @@ fn open_tunnel(number: u32) -> Frame {
 /// its standard input.
 pub(crate) fn run(about: &str) -> ExitCode {
     let socket = std::io::stdin().as_fd().try_clone_to_owned().unwrap();
-    let options = LinkOptions { max_payload: LONGEST, window: 3 * LONGEST, ..LinkOptions::default() };
+    let options = LinkOptions::default().max_payload(LONGEST).window(3 * LONGEST);
     let mut link = Link::inherited(socket, &options);
     let deadline = Instant::now() + STAYS;
     while let Some(event) = link.wait(Some(deadline)) {
@@ -106,7 +106,7 @@ fn expect_cut_off(about: &str, cause: &str) {
     let rogue = format!("mkdir {} 2>/dev/null && exec {program} rogue {about} <&3 3<&-", first.display());
     let agent = script(directory.path(), &format!("{rogue}\nexec {program} \"$@\""));
     let network = one_host::network();
-    let options = SessionOptions { min_hosts: Some(1), extension: Some(network.note().into()), ..with_agent(agent) };
+    let options = with_agent(agent).min_hosts(1).extension(network.note());
     let script = "echo here; while :; do sleep 1000; done";
     let session = Session::launch(&[shell(script).on("host0", 1).on("host1", 1)], &options).unwrap();
     let missing = session.missing();
@@ -149,7 +149,7 @@ pub(crate) fn no_secret_stands_in_arguments_or_in_an_environment() {
         shell("echo up; while :; do sleep 1000; done").on("host0", 1).on("host1", 1),
         ProcessDistribution::attached().on("host0", 1),
     ];
-    let options = SessionOptions { fanout: 1, ..options() };
+    let options = options().fanout(1);
     let session = Session::launch(&images, &options).unwrap();
     let (_, ticket) = session.ticket().unwrap().to_env();
     let secret = ticket.expose_text().unwrap().split(',').nth(2).unwrap();

@@ -18,13 +18,11 @@ pub(crate) fn deadline() -> Option<Instant> {
 
 /// Agents of this program on this machine.
 pub(crate) fn options() -> SessionOptions {
-    SessionOptions {
-        launcher: Launcher::Local,
-        deadline: Some(PATIENCE),
-        grace: Duration::from_millis(500),
-        agent: Some(this_program()),
-        ..SessionOptions::default()
-    }
+    SessionOptions::default()
+        .launcher(Launcher::Local)
+        .deadline(PATIENCE)
+        .grace(Duration::from_millis(500))
+        .agent(this_program())
 }
 
 /// This program.

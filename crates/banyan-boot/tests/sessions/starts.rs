@@ -43,7 +43,7 @@ pub(crate) fn a_file_that_may_not_be_executed_is_named_with_the_remedy() {
 }
 
 pub(crate) fn a_working_directory_that_is_missing_is_named() {
-    let members = ProcessDistribution { cwd: Some("/nowhere/at/all".into()), ..shell("true").on("host1", 1) };
+    let members = shell("true").on("host1", 1).cwd("/nowhere/at/all");
     let error = launch_error(&[members], &options());
     assert_says(&error, &["host host1", "working directory /nowhere/at/all", "create it on this host"]);
 }
@@ -86,7 +86,7 @@ pub(crate) fn script(directory: &Path, text: &str) -> PathBuf {
 
 pub(crate) fn with_agent(agent: impl Into<PathBuf>) -> SessionOptions {
     let host_deadline = Duration::from_secs(2);
-    SessionOptions { agent: Some(agent.into()), host_deadline, ..options() }
+    options().agent(agent).host_deadline(host_deadline)
 }
 
 pub(crate) fn programs_that_are_no_agents_are_an_error_that_says_so() {
@@ -140,7 +140,7 @@ pub(crate) fn a_front_end_without_descriptors_says_so() {
 pub(crate) fn a_front_end_that_cannot_work_is_no_host_to_do_without() {
     let limit = rustix::process::getrlimit(Resource::Nofile);
     rustix::process::setrlimit(Resource::Nofile, Rlimit { current: Some(8), ..limit }).unwrap();
-    let enough = SessionOptions { min_hosts: Some(1), ..options() };
+    let enough = options().min_hosts(1);
     let error = launch_error(&[shell("true").on("host1", 1).on("host2", 1)], &enough);
     assert_says(&error, &["the front-end had problems", "the front-end cannot go on: ", "ulimit -n"]);
     assert!(!error.contains("localhost"), "{error}");
@@ -160,7 +160,7 @@ pub(crate) fn enough_hosts_are_enough() {
         ),
     );
     let distribution = (0..4).fold(members(&["meet"]), |members, host| members.on(format!("host{host}"), 1));
-    let enough = SessionOptions { min_hosts: Some(3), ..with_agent(&some) };
+    let enough = with_agent(&some).min_hosts(3);
     let session = Session::launch(std::slice::from_ref(&distribution), &enough).unwrap();
     assert_eq!(session.size(), 3);
     let [missing] = session.missing() else { panic!("{:?}", session.missing()) };
@@ -168,14 +168,14 @@ pub(crate) fn enough_hosts_are_enough() {
     all_succeed(session);
 
     fs::remove_dir(marks.join("1")).unwrap();
-    let too_few = SessionOptions { min_hosts: Some(4), ..with_agent(&some) };
+    let too_few = with_agent(&some).min_hosts(4);
     let error = launch_error(std::slice::from_ref(&distribution), &too_few);
     assert_says(&error, &["1 of 4 hosts", "at least 4 hosts are needed", "no room here"]);
 
     // Two agents on each of two hosts: one that fails is half a host, and half a host is none.
     fs::remove_dir(marks.join("1")).unwrap();
     let halves = members(&["meet"]).on("host1", 2).on("host2", 2);
-    let both = SessionOptions { min_hosts: Some(2), members_per_agent: 1, ..with_agent(&some) };
+    let both = with_agent(&some).min_hosts(2).members_per_agent(1);
     let error = launch_error(&[halves], &both);
     assert_says(&error, &["1 of 2 hosts", "at least 2 hosts are needed", "no room here"]);
 
@@ -208,7 +208,7 @@ pub(crate) fn members_that_do_not_need_each_other_go_on_without_one_that_cannot_
     let missing = "/nowhere/program";
     for hosts in [["host1", "host2"], ["host1", "host1"]] {
         let members = [shell("echo here").on(hosts[0], 2), ProcessDistribution::new(missing, [""]).on(hosts[1], 2)];
-        let session = Session::launch(&members, &SessionOptions { independent: true, ..options() }).unwrap();
+        let session = Session::launch(&members, &options().independent(true)).unwrap();
         let heard = listen(&session);
         assert_eq!([heard.text(0), heard.text(1)], ["here\n", "here\n"]);
         let [problem] = &heard.problems[..] else { panic!("{heard:?}") };

@@ -4,7 +4,7 @@ use std::io::{self, Read, Seek};
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
-use banyan_boot::{Event, Input, Output, Session, SessionOptions, Stdio};
+use banyan_boot::{Event, Input, Output, Session, Stdio};
 
 use crate::member::numbers;
 use crate::one_host::launch;
@@ -70,7 +70,7 @@ pub(crate) fn a_plain_program_inherits_its_standard_streams_and_no_other_descrip
 }
 
 fn reader(input: Input) -> banyan_boot::ProcessDistribution {
-    shell("cat; echo end").stdio(Stdio { input, output: Output::Forward })
+    shell("cat; echo end").stdio(Stdio::default().input(input).output(Output::Forward))
 }
 
 pub(crate) fn standard_input_reaches_everyone() {
@@ -96,7 +96,7 @@ pub(crate) fn standard_input_for_the_master_reaches_nobody_else() {
 }
 
 pub(crate) fn ten_megabytes_of_standard_input_arrive_whole() {
-    let counter = shell("sleep 0.2; cksum").stdio(Stdio { input: Input::Everyone, output: Output::Forward });
+    let counter = shell("sleep 0.2; cksum").stdio(Stdio::default().input(Input::Everyone).output(Output::Forward));
     let session = launch(counter, 3);
     session.write_input(&numbers(10_000_000));
     session.close_input();
@@ -108,12 +108,12 @@ pub(crate) fn ten_megabytes_of_standard_input_arrive_whole() {
 }
 
 pub(crate) fn a_member_that_does_not_read_holds_up_no_output_of_others() {
-    let input = Stdio { input: Input::Everyone, output: Output::Forward };
+    let input = Stdio::default().input(Input::Everyone).output(Output::Forward);
     // The agent of the second host is below the first one's, so that all it has to say passes the member that never reads.
     let idle = shell("echo waits; exec sleep 1000").stdio(input).on("host0", 1);
     let busy = ["numbers-after-input", "5000000"];
     let busy = members(&busy).stdio(input).on("host1", 1);
-    let session = Session::launch(&[idle, busy], &SessionOptions { fanout: 1, ..options() }).unwrap();
+    let session = Session::launch(&[idle, busy], &options().fanout(1)).unwrap();
     let mut written = 0;
     std::thread::scope(|scope| {
         scope.spawn(|| session.write_input(&numbers(10_000_000)));

@@ -8,7 +8,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-use banyan_boot::{Launcher, Session, SessionOptions, SshOptions};
+use banyan_boot::{Launcher, Session, SshOptions};
 
 use crate::setup::{assert_says, listen, options, shell, this_program};
 
@@ -17,7 +17,7 @@ const SSH: &str = "#!/bin/sh\nwhile [ \"$1\" != -- ]; do shift; done\nexec sh -c
 
 /// Runs a script on a host, and says what it wrote, or why it could not be run.
 pub(crate) fn run(script: &str) -> ExitCode {
-    let options = SessionOptions { launcher: Launcher::Ssh(SshOptions::default()), ..options() };
+    let options = options().launcher(Launcher::Ssh(SshOptions::default()));
     match Session::launch(&[shell(script).on("host1", 1)], &options) {
         Ok(session) => println!("{}", listen(&session).text(0).trim()),
         Err(error) => println!("{error}"),

@@ -49,7 +49,7 @@ pub(crate) fn network(cluster: &str) -> Network {
 /// Sessions on a cluster, by ssh.
 pub(crate) fn on(cluster: &str) -> SessionOptions {
     let arguments = vec!["-F".into(), ssh_config(cluster)];
-    SessionOptions { launcher: Launcher::Ssh(SshOptions { arguments }), ..options() }
+    options().launcher(Launcher::Ssh(SshOptions::default().arguments(arguments)))
 }
 
 /// Sessions on a cluster by ssh, whose configuration is in a directory that hosts do not see.
@@ -57,12 +57,12 @@ pub(crate) fn with_keys_here_alone(cluster: &str, directory: &Path) -> SessionOp
     let config = directory.join("ssh_config");
     std::fs::copy(ssh_config(cluster), &config).unwrap();
     let arguments = vec!["-F".into(), config.display().to_string()];
-    SessionOptions { launcher: Launcher::Ssh(SshOptions { arguments }), ..options() }
+    options().launcher(Launcher::Ssh(SshOptions::default().arguments(arguments)))
 }
 
 /// Sessions that do not wait long for a host.
 pub(crate) fn impatient(cluster: &str, seconds: u64) -> SessionOptions {
-    SessionOptions { host_deadline: Duration::from_secs(seconds), ..on(cluster) }
+    on(cluster).host_deadline(Duration::from_secs(seconds))
 }
 
 /// What runs a command on a host, which is to follow.

@@ -34,7 +34,7 @@ pub(crate) fn hosts_that_stay_silent_are_given_up() {
 
 pub(crate) fn an_unreachable_host_below_another_is_named_and_those_below_it_are_not_lost() {
     // With one child each, the hosts are a chain: h2 is to start the host that refuses, and that one h3.
-    let options = SessionOptions { fanout: 1, ..on(&name()) };
+    let options = on(&name()).fanout(1);
     let error = launch_error(&[each(shell("true"), &["h1", "h2", REFUSES_KEYS, "h3"], 1)], &options);
     let parts = [&format!("host {REFUSES_KEYS}: "), "Permission denied (publickey)", "(member 2)", "check with: "];
     assert_says(&error, &["1 of 4 hosts had problems"]);
@@ -49,7 +49,7 @@ pub(crate) fn one_dead_host_of_ten_is_an_error_unless_nine_are_enough() {
     assert_says(&error, &["1 of 10 hosts", &format!("host {DEAD}: no agent answered within 5 s")]);
     assert_clean(&name());
 
-    let enough = SessionOptions { min_hosts: Some(9), ..impatient(&name(), 5) };
+    let enough = impatient(&name(), 5).min_hosts(9);
     let session = Session::launch(&members, &enough).unwrap();
     assert_eq!(session.size(), 9);
     let [missing] = session.missing() else { panic!("{:?}", session.missing()) };
@@ -57,7 +57,7 @@ pub(crate) fn one_dead_host_of_ten_is_an_error_unless_nine_are_enough() {
     all_succeed(session);
     assert_clean(&name());
 
-    let too_few = SessionOptions { min_hosts: Some(10), ..impatient(&name(), 5) };
+    let too_few = impatient(&name(), 5).min_hosts(10);
     let error = launch_error(&members, &too_few);
     assert_says(&error, &["1 of 10 hosts", "at least 10 hosts are needed", DEAD]);
     assert_clean(&name());
@@ -69,7 +69,7 @@ fn shared_directory() -> tempfile::TempDir {
 }
 
 fn installed(path: PathBuf) -> SessionOptions {
-    SessionOptions { installed_agent: Some(path.display().to_string()), ..on(&name()) }
+    on(&name()).installed_agent(path.display().to_string())
 }
 
 pub(crate) fn an_agent_of_another_protocol_is_refused() {
@@ -87,13 +87,13 @@ pub(crate) fn an_installed_agent_that_is_missing_is_named() {
     let error = launch_error(&[shell("true").on("h1", 1)], &installed("/nowhere/agent".into()));
     assert_says(&error, &["host h1: ", "/nowhere/agent", "ssh itself works: "]);
     // One that is there is used by all, also by hosts that others start.
-    let options = SessionOptions { fanout: 1, ..installed(this_program()) };
+    let options = installed(this_program()).fanout(1);
     all_succeed(Session::launch(&[each(members(&["meet"]), &["h1", "h2", "h3"], 1)], &options).unwrap());
     assert_clean(&name());
 }
 
 pub(crate) fn a_full_disk_is_named_if_the_program_may_be_nowhere_else() {
-    let options = SessionOptions { agent_directory: Some("$HOME/.cache/banyan/agents".into()), ..on(&small()) };
+    let options = on(&small()).agent_directory("$HOME/.cache/banyan/agents");
     let error = launch_error(&[shell("true").on("h1", 1)], &options);
     let parts =
         ["host h1: ", "No space left", "cannot keep the agent program in ", ".cache/banyan", "ssh itself works: "];
@@ -107,10 +107,10 @@ pub(crate) fn a_host_whose_home_is_full_keeps_the_program_elsewhere() {
         let heard = all_succeed(Session::launch(&[shell(look).on("h1", 1)], &on(&small())).unwrap());
         assert!(heard.text(0).starts_with("/tmp/.cache-banyan-"), "{}", heard.text(0));
     }
-    let chosen = SessionOptions { agent_directory: Some("/dev/shm/chosen-$USER".into()), ..on(&small()) };
+    let chosen = on(&small()).agent_directory("/dev/shm/chosen-$USER");
     let heard = all_succeed(Session::launch(&[shell(look).on("h1", 1)], &chosen).unwrap());
     assert!(heard.text(0).starts_with("/dev/shm/chosen-"), "{}", heard.text(0));
-    let wrong = SessionOptions { agent_directory: Some("/tmp/$(reboot)".into()), ..on(&small()) };
+    let wrong = on(&small()).agent_directory("/tmp/$(reboot)");
     assert_says(&launch_error(&[shell("true").on("h1", 1)], &wrong), &["write a path from the root, such as "]);
     assert_clean(&small());
 }

@@ -1,6 +1,6 @@
 //! Hosts whose agents are killed or cut off, in sessions with an extension.
 
-use banyan_boot::{ProblemKind, Session, SessionOptions};
+use banyan_boot::{ProblemKind, Session};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::cluster::{assert_clean, each, name, network, on};
@@ -10,7 +10,7 @@ use crate::setup::{members, wait_for_problem};
 
 /// Two members on each of three hosts, one below the other; the process ids of the members, by rank.
 fn chain(network: &Network) -> (Session, Vec<Pid>) {
-    let options = SessionOptions { fanout: 1, extension: Some(network.note().into()), ..on(&name()) };
+    let options = on(&name()).fanout(1).extension(network.note());
     let distribution = each(members(&["asked"]), &["h1", "h2", "h3"], 2);
     let session = Session::launch(&[distribution], &options).unwrap();
     let lines = network.lines("here ", 6);

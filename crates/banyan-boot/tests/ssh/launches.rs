@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-use banyan_boot::{ProcessDistribution, Session, SessionOptions};
+use banyan_boot::{ProcessDistribution, Session};
 
 use crate::cluster::{GOOD, GREETS, assert_clean, each, name, on, run, ssh, with_keys_here_alone};
 use crate::setup::{all_succeed, members, shell, this_program};
@@ -28,7 +28,7 @@ pub(crate) fn hosts_without_the_agent_program_get_it_once() {
 }
 
 pub(crate) fn collectives_work_over_hosts_that_start_each_other() {
-    let options = SessionOptions { fanout: 2, ..on(&name()) };
+    let options = on(&name()).fanout(2);
     let session = Session::launch(&[each(members(&["collectives"]), &GOOD, 2)], &options).unwrap();
     assert_eq!(session.size(), 16);
     all_succeed(session);
@@ -38,7 +38,7 @@ pub(crate) fn collectives_work_over_hosts_that_start_each_other() {
 pub(crate) fn hosts_that_others_cannot_start_are_started_by_the_front_end() {
     let place = tempfile::tempdir().unwrap();
     for fanout in [1, 3] {
-        let options = SessionOptions { fanout, ..with_keys_here_alone(&name(), place.path()) };
+        let options = with_keys_here_alone(&name(), place.path()).fanout(fanout);
         let session = Session::launch(&[each(members(&["collectives"]), &GOOD, 2)], &options).unwrap();
         let fallbacks = session.fallbacks();
         assert_eq!(fallbacks.len(), GOOD.len() - fanout as usize, "{fallbacks:?}");

@@ -6,7 +6,7 @@ use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::Duration;
 
-use banyan_boot::{Event, ExitState, ProblemKind, Session, SessionOptions};
+use banyan_boot::{Event, ExitState, ProblemKind, Session};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::cluster::{GOOD, assert_clean, each, name, on};
@@ -38,7 +38,7 @@ pub(crate) fn a_killed_agent_on_a_host_is_reported_and_leaves_nothing() {
 /// A front-end that waits to be ended.
 pub(crate) fn front_end() -> ExitCode {
     let heartbeat = Duration::from_millis(500);
-    let options = SessionOptions { fanout: 2, heartbeat, silence: 4 * heartbeat, ..on(&name()) };
+    let options = on(&name()).fanout(2).heartbeat(heartbeat).silence(4 * heartbeat);
     let session = Session::launch(&[each(members(&["wait"]), &GOOD, 2)], &options).unwrap();
     wait_for_line(&session, "all are here");
     println!("ready");

@@ -43,7 +43,7 @@ pub(super) fn gather(copy: &Copy, begin: Instant, deadline: Option<Instant>) -> 
     let arguments =
         options.map(Into::into).chain(copy.files.iter().map(|file| file.clone().into_os_string())).chain([".".into()]);
     let members = ProcessDistribution::new(AGENT, arguments);
-    let members = members.stdio(Stdio { input: Input::Everyone, output: Output::Forward }).plain();
+    let members = members.stdio(Stdio::default().input(Input::Everyone).output(Output::Forward)).plain();
     let (session, interrupt) = copy.launch(members, 1, &mut tell)?;
     // It goes again if nothing comes.
     let (dest, made) = destination(&copy.dest)?;
@@ -52,8 +52,9 @@ pub(super) fn gather(copy: &Copy, begin: Instant, deadline: Option<Instant>) -> 
     let input = Arc::clone(&session);
     let answers = Answers::start(inboxes.len(), move |answer| input.write_input(answer));
     let answers = answers.map_err(|error| no_thread(&error))?;
+    let ended = RankSet::new();
     let mut gathering =
-        Gathering { copy, dest, inboxes, came: 0, session: &session, answers, interrupt, tell: &mut tell };
+        Gathering { copy, dest, ended, inboxes, came: 0, session: &session, answers, interrupt, tell: &mut tell };
     let followed = gathering.follow(deadline);
     // Half files go, whatever happened.
     for (_, inbox) in &mut gathering.inboxes {
@@ -115,6 +116,8 @@ struct Gathering<'a> {
     dest: PathBuf,
     /// By rank.
     inboxes: Vec<(String, Inbox)>,
+    /// The ranks of those that have sent everything, or have given up.
+    ended: RankSet,
     came: u64,
     session: &'a Session,
     answers: Answers,
@@ -124,8 +127,7 @@ struct Gathering<'a> {
 
 impl Gathering<'_> {
     fn follow(&mut self, deadline: Option<Instant>) -> Result<(), Failure> {
-        let mut left = self.inboxes.len();
-        while left > 0 {
+        while self.ended.len() < self.inboxes.len() as u64 {
             let event = self.session.recv_event_timeout(deadline);
             if let Some(status) = self.interrupt.status() {
                 return self.tell.interrupted(status);
@@ -137,7 +139,7 @@ impl Gathering<'_> {
                     self.fail(&lines.host, ProblemKind::Staging, text)?;
                 }
                 Ok(Event::Exited { rank, state, .. }) => {
-                    left -= 1;
+                    self.ended.insert(rank);
                     self.ended(rank, &state)?;
                 }
                 Ok(Event::Problem(problem)) => self.tell.problem(&problem)?,
@@ -219,8 +221,7 @@ impl Gathering<'_> {
         let files: Vec<String> =
             self.copy.files.iter().map(|file| for_host(file, host).to_string_lossy().into_owned()).collect();
         let remedy = format!("look with: banyan run -w {host} -- ls -ld {}", files.join(" "));
-        let (host, members) = (host.to_owned(), String::new());
-        self.tell.problem(&Problem { host, kind, cause, remedy, members })
+        self.tell.problem(&Problem::new(host, kind, cause, remedy))
     }
 
     /// What came from whom; hosts that gave as much together.
@@ -228,9 +229,12 @@ impl Gathering<'_> {
         self.tell.tell_problems()?;
         self.tell.tell_skips();
         let mut alike: BTreeMap<(u64, u64, u64, u64), Vec<&str>> = BTreeMap::new();
-        for (host, inbox) in &self.inboxes {
+        for (rank, (host, inbox)) in (0..).zip(&self.inboxes) {
             if self.tell.missing().contains(host) {
                 continue;
+            }
+            if !self.ended.contains(rank) {
+                self.tell.unfinished(host);
             }
             let Amount { delivered, had } = inbox.amount;
             self.tell.add(inbox.amount);

@@ -17,7 +17,7 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
-use banyan_boot::{LaunchError, Links, ProcessDistribution, Reading, Session, SessionOptions};
+use banyan_boot::{LaunchError, Links, ProcessDistribution, Reading, Session};
 use clap::Args;
 
 use crate::failure::{Failure, Outcome};
@@ -101,7 +101,7 @@ impl Copy {
             LinkChoice::Follow => Links::Follow,
             LinkChoice::Skip => Links::Skip,
         };
-        Reading { links, times: self.times }
+        Reading::default().links(links).times(self.times)
     }
 
     pub(crate) fn run(self) -> Outcome {
@@ -124,7 +124,7 @@ impl Copy {
         let hosts = self.hosts.hosts()?;
         let members = hosts.iter().fold(members, |members, host| members.on(host, processes));
         let interrupt = Interrupt::watch().map_err(|error| no_thread(&error))?;
-        let options = SessionOptions { independent: true, ..self.hosts.patient_options(hosts.len())? };
+        let options = (self.hosts.patient_options(hosts.len())?).independent(true);
         match Session::launch(&[members], &options) {
             Ok(session) => {
                 tell.begun(session.layout().len(), Missing::of(&self.hosts, session.missing())?);

@@ -49,7 +49,8 @@ impl Skips {
                 "",
             ),
             Skip::Link => ("symbolic link", "symbolic links", ""),
-            Skip::Special => ("FIFO, socket or device", "FIFOs, sockets and devices", ""),
+            // The others are no files.
+            _ => ("FIFO, socket or device", "FIFOs, sockets and devices", ""),
         };
         let (what, was) = if self.count == 1 { (one, "was") } else { (many, "were") };
         let more = if self.count > self.names.len() as u64 { ", …" } else { "" };

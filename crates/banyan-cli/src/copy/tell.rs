@@ -258,6 +258,11 @@ impl Tell {
         self.lost = true;
     }
 
+    /// A host has not sent everything when the copy ended.
+    pub(super) fn unfinished(&mut self, host: &str) {
+        self.failed.entry(host.to_owned()).or_default();
+    }
+
     pub(super) fn has_failed(&self, host: &str) -> bool {
         self.failed.contains_key(host)
     }
@@ -301,6 +306,7 @@ impl Tell {
                 "delivered_bytes": self.moved.delivered,
                 "had_bytes": self.moved.had,
                 "timed_out": self.timed_out,
+                "interrupted": self.interrupted.is_some(),
                 "seconds": seconds,
                 "exit_status": status,
             });
@@ -329,9 +335,7 @@ fn bar(done: u64, all: u64, rate: f64) -> String {
 
 /// A problem of this machine, like those of hosts.
 fn problem_here(kind: ProblemKind, cause: &str, remedy: &str) -> Value {
-    let (host, members) = (String::new(), String::new());
-    let problem = Problem { host, kind, cause: cause.into(), remedy: remedy.into(), members };
-    let mut object = problem_json(&problem);
+    let mut object = problem_json(&Problem::new("", kind, cause, remedy));
     object["host"] = Value::Null;
     object
 }

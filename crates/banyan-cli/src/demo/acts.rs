@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use banyan_boot::{ProcessDistribution, RankSet, SessionOptions};
+use banyan_boot::{ProcessDistribution, RankSet};
 use banyan_ndr::Record;
 use banyan_stack::{Frame, Kind, Report, SamplerOptions, Target, take};
 use banyan_tree::{Network, NetworkOptions, NodeId, Stream, TreeError};
@@ -111,10 +111,10 @@ impl Stage {
     pub(super) fn set() -> Result<(Stage, Grown), Failure> {
         let begin = Instant::now();
         let members = ProcessDistribution::new(std::env::current_exe()?, [ROLE]);
-        let session = SessionOptions { agent_log: log::of_agents(), ..SessionOptions::default() };
-        let topology = Some(SHAPE.parse().map_err(Failure::new)?);
-        let network = Network::launch(&members, &NetworkOptions { topology, session, ..NetworkOptions::default() })
-            .map_err(|error| Failure::new(error).within("the tree did not grow"))?;
+        let mut options = NetworkOptions::default().topology(SHAPE.parse().map_err(Failure::new)?);
+        options.session.agent_log = log::of_agents();
+        let network =
+            Network::launch(&members, &options).map_err(|error| Failure::new(error).within("the tree did not grow"))?;
         let took = begin.elapsed();
         let everyone = network.everyone();
         let orders = network.open(&everyone, "concat(process), concat(agent)").map_err(Failure::new)?;

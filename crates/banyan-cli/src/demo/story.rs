@@ -63,7 +63,7 @@ impl Story {
         };
         let title = format!("They run a job, and it hangs. All their stacks as one, in {}", shown(hung.took));
         let mut story = self.heading(&title);
-        let options = TextOptions { color: self.paint.0, times: true };
+        let options = TextOptions::default().color(self.paint.0).times(true);
         for line in text(&of_the_job(&hung.report), options).lines() {
             let _ = writeln!(story, "{}", if line.is_empty() { String::new() } else { format!("   {line}") });
         }
@@ -167,7 +167,9 @@ fn of_the_job(report: &Report) -> Report {
         let functions = stack.into_iter().filter_map(short);
         tree.add(ranks, &functions.skip_while(|frame| *frame.function != *member::FIRST).collect::<Vec<Frame>>());
     }
-    Report { tree, ..report.clone() }
+    let mut report = report.clone();
+    report.tree = tree;
+    report
 }
 
 fn short(frame: &Frame) -> Option<Frame> {

@@ -68,10 +68,10 @@ pub(super) fn visit(hosts: &HostSet, options: SessionOptions, time: Time) -> Res
     for host in hosts.iter() {
         members = members.on(host, 1);
     }
-    let members = members.stdio(Stdio { input: Input::Everyone, output: Output::Forward }).plain();
+    let members = members.stdio(Stdio::default().input(Input::Everyone).output(Output::Forward)).plain();
     // With so few children each, half of the hosts are started by others.
     let fanout = options.fanout.min(hosts.len().div_ceil(2) as u32);
-    let options = SessionOptions { min_hosts: Some(1), fanout, deadline: time.left(), ..options };
+    let options = options.min_hosts(1).fanout(fanout).deadline(time.left());
     let session = match Session::launch(&[members], &options) {
         Ok(session) => session,
         Err(LaunchError::Problems { problems, .. } | LaunchError::TooSlow { problems, .. }) => {

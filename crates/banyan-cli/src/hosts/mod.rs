@@ -136,33 +136,31 @@ impl HostChoice {
             let remedy = "write a smaller number, or name more hosts with -w, -g or --hostfile";
             return Err(Failure::usage(format!("--min-hosts {least}: {there}; {remedy}")));
         }
-        let (defaults, configured) = (SessionOptions::default(), &Config::get()?.defaults);
+        let (mut options, configured) = (SessionOptions::default(), &Config::get()?.defaults);
         let waited = self.allocation.get().map_or(Duration::ZERO, Allocation::waited);
-        Ok(SessionOptions {
-            launcher: self.launcher()?,
-            fanout: self.fanout.or(configured.fanout).unwrap_or(defaults.fanout),
-            host_deadline: self.host_timeout.or(configured.host_timeout).unwrap_or(defaults.host_deadline),
-            deadline: self.timeout()?.map(|limit| limit.saturating_sub(waited)),
-            silence: self.silence.or(configured.silence).unwrap_or(defaults.silence),
-            min_hosts: self.least()?.map(|least| least.of(hosts)),
-            agent_directory: self.agent_dir.clone().or_else(|| configured.agent_dir.clone()),
-            encrypt: !self.no_encrypt,
-            awaited: Some(arrival::awaited),
-            notice: Some(|text| warn(text)),
-            agent_log: log::of_agents(),
-            ..defaults
-        })
+        options.launcher = self.launcher()?;
+        options.fanout = self.fanout.or(configured.fanout).unwrap_or(options.fanout);
+        options.host_deadline = self.host_timeout.or(configured.host_timeout).unwrap_or(options.host_deadline);
+        options.deadline = self.timeout()?.map(|limit| limit.saturating_sub(waited));
+        options.silence = self.silence.or(configured.silence).unwrap_or(options.silence);
+        options.min_hosts = self.least()?.map(|least| least.of(hosts));
+        options.agent_directory = self.agent_dir.clone().or_else(|| configured.agent_dir.clone());
+        options.encrypt = !self.no_encrypt;
+        options.awaited = Some(arrival::awaited);
+        options.notice = Some(|text| warn(text));
+        options.agent_log = log::of_agents();
+        Ok(options)
     }
 
     /// The same on hosts that were found, such as those of a job: they are reached as if they had been named.
     pub(crate) fn options_on(&self, hosts: &HostSet) -> Result<SessionOptions, Failure> {
-        let options = self.options(hosts.len())?;
+        let mut options = self.options(hosts.len())?;
         let is_elsewhere = hosts.iter().any(|host| host != THIS_MACHINE) && std::env::var_os(ALLOCATION).is_none();
-        let launcher = match options.launcher {
-            Launcher::Auto if is_elsewhere => Launcher::Ssh(SshOptions { arguments: self.ssh_arguments()? }),
+        options.launcher = match options.launcher {
+            Launcher::Auto if is_elsewhere => Launcher::Ssh(SshOptions::default().arguments(self.ssh_arguments()?)),
             other => other,
         };
-        Ok(SessionOptions { launcher, ..options })
+        Ok(options)
     }
 
     /// How many hosts are enough, if that was said: those that are left out then do not change the exit status.
@@ -173,14 +171,15 @@ impl HostChoice {
     /// The same for a network, whose tree is made of hosts that are known to be there: it begins when all have answered or were
     /// given up.
     pub(crate) fn network_options(&self, hosts: &HostSet) -> Result<SessionOptions, Failure> {
-        let options = self.options_on(hosts)?;
-        Ok(SessionOptions { min_hosts: options.min_hosts.or(Some(1)), ..options })
+        let mut options = self.options_on(hosts)?;
+        options.min_hosts = options.min_hosts.or(Some(1));
+        Ok(options)
     }
 
     /// The same for work that a short outage of the network must not end.
     pub(crate) fn patient_options(&self, hosts: usize) -> Result<SessionOptions, Failure> {
         let silence = self.silence.or(Config::get()?.defaults.silence).unwrap_or(PATIENCE);
-        Ok(SessionOptions { silence, ..self.options(hosts)? })
+        Ok(self.options(hosts)?.silence(silence))
     }
 
     /// When everything has to end that begins now.
@@ -209,13 +208,15 @@ impl HostChoice {
             Launcher::Auto | Launcher::Slurm { .. } if self.nodes.is_some() => {
                 Launcher::Slurm { arguments: self.allocation.get().map(Allocation::argument).into_iter().collect() }
             }
-            Launcher::Ssh(_) => Launcher::Ssh(SshOptions { arguments }),
-            Launcher::Auto if !self.ssh_arg.is_empty() => Launcher::Ssh(SshOptions { arguments }),
+            Launcher::Ssh(_) => Launcher::Ssh(SshOptions::default().arguments(arguments)),
+            Launcher::Auto if !self.ssh_arg.is_empty() => Launcher::Ssh(SshOptions::default().arguments(arguments)),
             Launcher::Auto if !self.named.names_some() && std::env::var_os(ALLOCATION).is_some() => {
                 Launcher::Slurm { arguments: Vec::new() }
             }
             // Configured arguments are for when it comes to ssh; this machine and allocations need none.
-            Launcher::Auto if !arguments.is_empty() && self.comes_to_ssh()? => Launcher::Ssh(SshOptions { arguments }),
+            Launcher::Auto if !arguments.is_empty() && self.comes_to_ssh()? => {
+                Launcher::Ssh(SshOptions::default().arguments(arguments))
+            }
             other => other,
         })
     }

@@ -13,7 +13,7 @@ pub(crate) struct Memory {
 impl Memory {
     /// The limits on what is read.
     pub(crate) fn limits(self) -> Limits {
-        Limits { value_bytes: self.mebibytes.saturating_mul(1 << 20), ..Limits::default() }
+        Limits::default().value_bytes(self.mebibytes.saturating_mul(1 << 20))
     }
 }
 

@@ -83,7 +83,8 @@ impl Sink {
         let out = Output::create(path)?;
         Ok(match kind {
             OutputKind::Records => {
-                let options = WriterOptions { time_field, ..WriterOptions::default() };
+                let mut options = WriterOptions::default();
+                options.time_field = time_field;
                 Sink::Records(Box::new(Writer::stream(out, options).map_err(Failure::new)?))
             }
             OutputKind::Jsonl => Sink::JsonLines(out, limits),

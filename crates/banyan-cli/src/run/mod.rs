@@ -23,8 +23,7 @@ use std::time::Instant;
 
 use banyan_boot::process::Limits;
 use banyan_boot::{
-    HostSet, Input, LaunchError, Leftovers, Output, Problem, ProblemKind, ProcessDistribution, Session, SessionOptions,
-    Stdio,
+    HostSet, Input, LaunchError, Leftovers, Output, Problem, ProblemKind, ProcessDistribution, Session, Stdio,
 };
 use clap::Args;
 use clap::builder::{OsStringValueParser, TypedValueParser};
@@ -148,9 +147,9 @@ impl Run {
         let distribution = self.distribution(&hosts)?;
         // Each is a command of its own.
         let leftovers = if self.detach { Leftovers::Spare } else { Leftovers::Tell };
-        let options = SessionOptions { independent: true, leftovers, ..self.hosts.patient_options(hosts.len())? };
+        let options = (self.hosts.patient_options(hosts.len())?).independent(true).leftovers(leftovers);
         let shared = SharedSession::default();
-        interrupt::watch(shared.clone()).map_err(|error| Failure::new(format!("signals: {error}")))?;
+        interrupt::watch(shared.clone()).map_err(|error| Failure::system("signals cannot be handled", &error))?;
         let mut show = Show::new(self.form(), Config::get()?.defaults.color);
         let session = match Session::launch(&[distribution], &options) {
             Ok(session) => session,
@@ -169,8 +168,7 @@ impl Run {
             Who::All | Who::Master => input::forward(shared.clone()).map_err(|error| {
                 // Its members end with it.
                 shared.replace(None);
-                let what = "the limit of processes (ulimit -u) leaves no thread for standard input; raise it, or run fewer members";
-                Failure::system(what, &error)
+                Failure::system("standard input cannot be forwarded", &error)
             })?,
         }
         self.follow(&shared, deadline, &mut summary, &mut show)?;
@@ -279,7 +277,7 @@ impl Run {
             Who::None => Input::Nobody,
         };
         distribution.plain = !self.join;
-        Ok(distribution.stdio(Stdio { input, output: Output::Forward }))
+        Ok(distribution.stdio(Stdio::default().input(input).output(Output::Forward)))
     }
 
     fn form(&self) -> Form {

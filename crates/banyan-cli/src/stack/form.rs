@@ -22,7 +22,7 @@ impl Form {
     /// What was found, without these hosts.
     pub(super) fn written(self, report: &Report, left_out: &[Problem], color: bool) -> String {
         match self {
-            Form::Text => text(report, TextOptions { color, times: true }),
+            Form::Text => text(report, TextOptions::default().color(color).times(true)),
             Form::Json => format!("{}\n", object(report, left_out)),
             Form::Folded => folded(report),
             Form::Dot => dot(report),
@@ -33,7 +33,7 @@ impl Form {
 
 fn object(report: &Report, left_out: &[Problem]) -> Value {
     let problem = |problem: &Problem| {
-        let Problem { host, kind, cause, remedy, members } = problem;
+        let Problem { host, kind, cause, remedy, members, .. } = problem;
         json!({ "host": host, "kind": format!("{kind:?}"), "cause": cause, "remedy": remedy, "members": members })
     };
     let mut object = report.to_json();

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::time::{Duration, Instant};
 
-use banyan_boot::{HostSet, ProcessDistribution, SessionOptions};
+use banyan_boot::{HostSet, ProcessDistribution};
 use banyan_ndr::{Decoder, Limits};
 use banyan_stack::{Choice, Found, MpiJob, Report, ReportRecord, SamplerOptions, Target, ancestors, machine, number};
 use banyan_tree::reduce::Collected;
@@ -102,9 +102,9 @@ pub(super) fn look(stack: &Stack, hosts: &HostSet) -> Result<(Report, Around), F
     let deadline = stack.hosts.deadline(begin)?.or_else(|| begin.checked_add(patience));
     let members = ProcessDistribution::new(SAME_PROGRAM, ["stack", "--member"]);
     let members = hosts.iter().fold(members, |members, host| members.on(host, 1));
-    let given = stack.hosts.network_options(hosts)?;
-    let session = SessionOptions { deadline: given.deadline.or(Some(patience)), ..given };
-    let options = NetworkOptions { session, ..NetworkOptions::default() };
+    let mut session = stack.hosts.network_options(hosts)?;
+    session.deadline = session.deadline.or(Some(patience));
+    let options = NetworkOptions::default().session(session);
     signals::tell_awaited()?;
     let network = Network::launch(&members, &options).map_err(|error| failure(&error))?;
     // Without those that could not be reached.
@@ -120,7 +120,7 @@ pub(super) fn look(stack: &Stack, hosts: &HostSet) -> Result<(Report, Around), F
     }
     // The rest is for the last sample, and for what comes back.
     let within = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()) / 4 * 3);
-    let options = SamplerOptions { within, ..stack.sampling()? };
+    let options = stack.sampling()?.within(within);
     let orders = orders(options, &names, found);
     let stream =
         network.open(&network.everyone(), StreamOptions::filter(STACKS, "")).map_err(|error| failure(&error))?;
@@ -141,7 +141,7 @@ fn find(choice: &Choice, network: &Network, deadline: Option<Instant>) -> Result
     let wave = next_wave(network, &stream, deadline)?;
     let mut decoder = Decoder::new();
     let mut answers = Vec::new();
-    for Collected { rank, format, body } in collected(&wave)? {
+    for Collected { rank, format, body, .. } in collected(&wave)? {
         let id = decoder.learn(&format).map_err(Failure::new)?;
         answers.push((rank, decoder.decode(id, &body).map_err(Failure::new)?));
     }

@@ -82,7 +82,8 @@ impl Answer {
 
 impl Order {
     pub(super) fn new(host: String, options: SamplerOptions) -> Order {
-        let SamplerOptions { threads, lines, python, all_frames, samples, every, patience, limit, within } = options;
+        let SamplerOptions { threads, lines, python, all_frames, samples, every, patience, limit, within, .. } =
+            options;
         let micros = |time: Duration| time.as_micros() as u64;
         let (every, patience) = (micros(every), micros(patience));
         let (limit, within) = (limit.map(micros), within.map(micros));
@@ -94,6 +95,15 @@ impl Order {
         let &Order { threads, lines, python, all_frames, samples, every, patience, limit, within, .. } = self;
         let [every, patience] = [every, patience].map(Duration::from_micros);
         let [limit, within] = [limit, within].map(|time| time.map(Duration::from_micros));
-        SamplerOptions { threads, lines, python, all_frames, samples, every, patience, limit, within }
+        SamplerOptions::default()
+            .threads(threads)
+            .lines(lines)
+            .python(python)
+            .all_frames(all_frames)
+            .samples(samples)
+            .every(every)
+            .patience(patience)
+            .limit(limit)
+            .within(within)
     }
 }

@@ -174,22 +174,23 @@ impl Stack {
     }
 
     fn sampling(&self) -> Result<SamplerOptions, Failure> {
-        let SamplerOptions { patience, .. } = SamplerOptions::default();
         let all = self.hosts.timeout()?;
-        Ok(SamplerOptions {
-            threads: self.threads,
-            lines: self.lines,
-            python: self.python,
-            all_frames: self.all_frames,
-            samples: self.samples,
-            every: self.every,
+        let mut options = SamplerOptions::default()
+            .threads(self.threads)
+            .lines(self.lines)
+            .python(self.python)
+            .all_frames(self.all_frames)
+            .samples(self.samples)
+            .every(self.every);
+        if let Some(all) = all {
             // One process that takes for ever is not to take the time of the others.
-            patience: all.map_or(patience, |all| patience.min(all / 4)),
+            options.patience = options.patience.min(all / 4);
             // The other half is for starting, and for what comes back.
-            limit: all.map(|all| all / 2),
+            options.limit = Some(all / 2);
             // What is left is for the last sample, and to show what was seen.
-            within: all.map(|all| all - (all / 10).min(SHOWING)),
-        })
+            options.within = Some(all - (all / 10).min(SHOWING));
+        }
+        Ok(options)
     }
 }
 

@@ -121,12 +121,12 @@ impl Watch {
             session.launcher = Launcher::Local;
         }
         let members = ProcessDistribution::new(AGENT, [ROLE]);
-        let members = members.stdio(Stdio { output: Output::Discard, ..Stdio::default() });
+        let members = members.stdio(Stdio::default().output(Output::Discard));
         let members = names.into_iter().fold(members, |members, host| members.on(host, 1));
         // The time that everything may take is this command's own business: the session need not end by itself.
         session.deadline = None;
         signals::tell_awaited()?;
-        let network = Network::launch(&members, &NetworkOptions { session, ..NetworkOptions::default() });
+        let network = Network::launch(&members, &NetworkOptions::default().session(session));
         let network = network.map_err(failure)?;
         let hosts = network.session().hosts().map(str::to_owned).collect();
         let missing = Missing::of(choice, network.session().missing())?;

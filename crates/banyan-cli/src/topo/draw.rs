@@ -60,7 +60,7 @@ impl Draw {
     pub(crate) fn run(self) -> Outcome {
         let topology = of_spec_or_file(&self.topology, self.hosts.named()?.as_ref())?;
         let folding = if self.form == Form::Text { Folding::default() } else { Folding::for_pictures() };
-        let view = topology.view(Folding { apart: self.unfold.unwrap_or(folding.apart), ..folding });
+        let view = topology.view(folding.apart(self.unfold.unwrap_or(folding.apart)));
         let mut out = Output::create(&self.output)?;
         if self.json {
             let mut object = facts::json(&topology);

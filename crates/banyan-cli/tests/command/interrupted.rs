@@ -100,15 +100,19 @@ fn a_signal_during_a_launch_ends_with_an_object_and_leaves_nothing() {
         let sent = Command::new("kill").args(["-s", "TERM", &child.id().to_string()]).status();
         assert!(sent.is_ok_and(|status| status.success()), "it runs");
         let ended = child.wait_with_output().expect("it ends");
-        let why = "interrupted while it launched; what was started ends with it";
         let objects = json_lines(&String::from_utf8_lossy(&ended.stdout));
-        if objects.iter().all(|object| object.get("event").is_none()) {
-            assert_eq!(objects, [json!({ "error": why, "exit_status": 143 })], "{words:?}");
-            assert_eq!(String::from_utf8_lossy(&ended.stderr), format!("banyan: {why}\n"));
+        let last = objects.last().expect("the end is told");
+        assert_eq!(last["exit_status"], 143, "{words:?}");
+        if words[0] == "run" {
+            assert_eq!(last["error"], "interrupted while it launched; what was started ends with it");
+            assert_eq!(objects.len(), 1);
         } else {
-            // A copy begins with the hosts that are there, so it ends with its summary.
-            let summary = objects.last().filter(|_| words[0] == "copy").expect("a summary of copy");
-            assert_eq!(summary["exit_status"], 143, "{words:?}");
+            // A copy goes on with the hosts that are there, so it ends with its summary.
+            assert_eq!((&last["event"], &last["interrupted"]), (&json!("summary"), &json!(true)), "{words:?}");
+        }
+        if words.contains(&"--gather") {
+            assert_eq!((&objects[0]["host"], &objects[0]["failed"]), (&json!("a"), &json!(true)));
+            assert_eq!(last["failed_hosts"], json!(["a"]));
         }
         assert_eq!(ended.status.code(), Some(143));
         assert_eq!(shop.files(), files, "nothing was left behind");

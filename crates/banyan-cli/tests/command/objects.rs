@@ -76,7 +76,7 @@ fn copies_have_what_was_copied_gathered_and_wrong() {
     assert_events(&copied, "copied", with(json!({ "source": "text", "hosts": "count", "failed": "count" })));
     let summary = json!({
         "hosts": "count", "failed_hosts": "list", "left_out": "list", "delivered_bytes": "count", "had_bytes": "count",
-        "timed_out": "flag", "seconds": "number", "exit_status": "count",
+        "timed_out": "flag", "interrupted": "flag", "seconds": "number", "exit_status": "count",
     });
     assert_events(&copied, "summary", summary.clone());
     let here = shop.path("file").display().to_string();

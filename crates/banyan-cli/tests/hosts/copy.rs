@@ -82,7 +82,8 @@ fn check_objects(banyan: fn(&[&str]) -> Output) {
 fn check_summary(summary: &serde_json::Value) {
     let shape = json!({
         "event": "text", "delivered_bytes": "count", "had_bytes": "count", "seconds": "number", "hosts": "count",
-        "failed_hosts": "list", "left_out": "list", "timed_out": "flag", "exit_status": "count",
+        "failed_hosts": "list", "left_out": "list", "timed_out": "flag", "interrupted": "flag",
+        "exit_status": "count",
     });
     assert_shape(summary, &shape);
     assert_eq!((&summary["hosts"], &summary["exit_status"]), (&8.into(), &0.into()), "{summary}");

@@ -6,6 +6,7 @@ use super::layout::Bytes;
 
 /// An index block. The blocks of a file form a chain.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Index {
     /// Where the next index block lies, or the file ends.
     pub next: u64,
@@ -19,6 +20,7 @@ pub struct Index {
 
 /// What an index says of one block.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct IndexElement {
     /// Whether the block is a record.
     pub kind: Indexed,
@@ -32,6 +34,7 @@ pub struct IndexElement {
 
 /// The kinds of blocks that an index lists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Indexed {
     /// A format description.
     Format,

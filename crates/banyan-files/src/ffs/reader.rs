@@ -52,6 +52,7 @@ pub enum Entry {
 
 /// A record, rewritten as Banyan's own.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct FfsRecord {
     /// Its format.
     pub format: Format,

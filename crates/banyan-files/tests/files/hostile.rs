@@ -64,7 +64,7 @@ fn bodies_longer_than_the_limit_are_not_given_out() {
     let sample = blob_at(0.5, &[7; 100]);
     let file = write(std::slice::from_ref(&sample), WriterOptions::default());
     for (body_bytes, records) in [(sample.body.len(), 1), (sample.body.len() - 1, 0)] {
-        let limits = Limits { body_bytes, ..Limits::default() };
+        let limits = Limits::default().body_bytes(body_bytes);
         let reader = Reader::from_bytes_with(Buffer::from_slice(&file), limits.clone()).unwrap();
         assert_eq!(reader.records(0).count(), records);
         let mut stream = StreamReader::with_limits(&file[..], limits).unwrap();

@@ -16,7 +16,7 @@ proptest! {
         samples in prop::collection::vec(any_sample(), 0..120),
         block_bytes in 1_usize..2000,
     ) {
-        let file = write(&samples, WriterOptions { block_bytes, ..small_blocks() });
+        let file = write(&samples, small_blocks().block_bytes(block_bytes));
         let reader = open(&file);
         prop_assert!(reader.is_indexed() && reader.is_finished());
         prop_assert_eq!(reader.len(), samples.len() as u64);
@@ -48,7 +48,7 @@ proptest! {
         body in any::<[u8; 16]>(), cuts in prop::array::uniform2(0_usize..=16), block_bytes in 1_usize..64,
     ) {
         let (low, high) = (cuts[0].min(cuts[1]), cuts[0].max(cuts[1]));
-        let mut writer = Writer::stream(Vec::new(), WriterOptions { block_bytes, ..small_blocks() }).unwrap();
+        let mut writer = Writer::stream(Vec::new(), small_blocks().block_bytes(block_bytes)).unwrap();
         let parts = [IoSlice::new(&body[..low]), IoSlice::new(&body[low..high]), IoSlice::new(&body[high..])];
         writer.write_parts(&pair(), &parts).unwrap();
         let file = writer.finish().unwrap();
@@ -98,7 +98,7 @@ fn every_durability_policy_writes_the_same_records() {
         Durability::SyncEveryBlock,
     ] {
         let path = directory.path().join("records");
-        let mut writer = Writer::create(&path, WriterOptions { durability, ..small_blocks() }).unwrap();
+        let mut writer = Writer::create(&path, small_blocks().durability(durability)).unwrap();
         for sample in &samples {
             writer.write_body(&sample.format, &sample.body).unwrap();
         }

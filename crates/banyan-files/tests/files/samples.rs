@@ -64,7 +64,7 @@ pub(crate) fn any_sample() -> impl Strategy<Value = Sample> {
 
 /// Blocks so small that a few records make several.
 pub(crate) fn small_blocks() -> WriterOptions {
-    WriterOptions { time_field: Some("time".into()), block_bytes: 96, ..WriterOptions::default() }
+    WriterOptions::default().time_field("time".to_owned()).block_bytes(96)
 }
 
 pub(crate) fn write(samples: &[Sample], options: WriterOptions) -> Vec<u8> {

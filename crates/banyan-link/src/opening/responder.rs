@@ -18,6 +18,7 @@ const ANSWER: usize = ANSWER_HEAD_BYTES + SECOND_BYTES;
 
 /// Why somebody was not let in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Refusal {
     /// It does not speak this protocol.
     Garbage,

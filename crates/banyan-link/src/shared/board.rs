@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::layout::{BOARD, board};
 use super::memory::{Memory, Writers};
-use super::ring::Writer;
+use super::ring::RingWriter;
 use crate::frame::Frame;
 
 /// See the module.
@@ -14,7 +14,7 @@ use crate::frame::Frame;
 pub(super) struct Board {
     memory: Memory,
     pub(super) descriptor: Arc<OwnedFd>,
-    writer: Writer,
+    writer: RingWriter,
     /// No spoke was behind this when it was last looked at.
     slowest: u32,
 }
@@ -22,7 +22,7 @@ pub(super) struct Board {
 impl Board {
     pub(super) fn new() -> io::Result<Board> {
         let (memory, descriptor) = Memory::create(c"banyan-board", BOARD, Writers::Maker)?;
-        Ok(Board { memory, descriptor: Arc::new(descriptor), writer: Writer::new(board()), slowest: 0 })
+        Ok(Board { memory, descriptor: Arc::new(descriptor), writer: RingWriter::new(board()), slowest: 0 })
     }
 
     /// How far it is written.

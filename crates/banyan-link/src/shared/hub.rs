@@ -10,7 +10,7 @@ use super::layout::{
     ARRIVALS, ASLEEP, BOARD_READ, DOWN_READ, IS_OPEN, LOOKS, PLACE, SIGNALS, UP_READ, URGENT, WAKE_AT, down, up,
 };
 use super::memory::{Memory, Writers};
-use super::ring::{Reader, SharedError, Writer, has_come, is_small};
+use super::ring::{RingReader, RingWriter, SharedError, has_come, is_small};
 use crate::arena::Arena;
 use crate::bell::Bell;
 use crate::frame::Frame;
@@ -43,8 +43,8 @@ pub struct Hub {
 struct Side {
     place: Memory,
     state: State,
-    up: Reader,
-    down: Writer,
+    up: RingReader,
+    down: RingWriter,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -97,7 +97,7 @@ impl Hub {
     pub fn place(&mut self, spoke: u32) -> io::Result<Shares> {
         self.close(spoke);
         let (place, descriptor) = Memory::create(c"banyan-place", PLACE, Writers::All)?;
-        let side = Side { place, state: State::Absent, up: Reader::new(up(), 0), down: Writer::new(down()) };
+        let side = Side { place, state: State::Absent, up: RingReader::new(up(), 0), down: RingWriter::new(down()) };
         let number = spoke as usize;
         if self.spokes.len() <= number {
             self.spokes.resize_with(number + 1, || None);

@@ -7,7 +7,7 @@ use super::layout::{
     ARRIVALS, ASLEEP, BOARD, BOARD_READ, DOWN_READ, IS_OPEN, LOOKS, PLACE, SIGNALS, UP_READ, URGENT, WAKE_AT, board,
     down, up,
 };
-use super::ring::{Reader, Ring, Writer};
+use super::ring::{Ring, RingReader, RingWriter};
 use crate::arena::Arena;
 use crate::frame::{Frame, Kind};
 use crate::recordings::{Said, file, recorded};
@@ -36,7 +36,7 @@ fn shared_memory_of_protocol_1_is_understood() {
     let (tag, frame) = tagged();
     for (name, ring, length) in rings() {
         let words: Vec<AtomicU32> = (0..length).map(|_| AtomicU32::new(0)).collect();
-        assert!(Writer::new(ring).write(&words, tag, &frame, 0));
+        assert!(RingWriter::new(ring).write(&words, tag, &frame, 0));
         let words: Vec<u32> = words.iter().map(|word| word.load(Ordering::Relaxed)).collect();
         let where_it_is = [length, ring.written, ring.data, ring.capacity as usize].map(|number| number as u32);
         let is_used = |at: usize| at == ring.written || (ring.data..ring.data + FRAME).contains(&at);
@@ -58,7 +58,7 @@ fn shared_memory_of_protocol_1_is_understood() {
         let words: Vec<AtomicU32> = (0..length).map(|_| AtomicU32::new(0)).collect();
         words[written as usize].store(position, Ordering::Relaxed);
         lies.iter().zip(&words[data as usize..]).for_each(|(word, at)| at.store(*word, Ordering::Relaxed));
-        let read = Reader::new(ring, 0).next(&words, &mut Arena::new(512), |_, _| true).unwrap();
+        let read = RingReader::new(ring, 0).next(&words, &mut Arena::new(512), |_, _| true).unwrap();
         assert_eq!(read, Some(tagged()), "{name}");
     }
 }

@@ -23,6 +23,7 @@ const HEAD: usize = 1 + HEADER_BYTES / WORD;
 /// What lies in shared memory cannot have been written by a correct peer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{what} in shared memory is damaged; all programs of a session must speak one protocol of Banyan")]
+#[non_exhaustive]
 pub struct SharedError {
     /// What is.
     pub what: &'static str,
@@ -57,21 +58,21 @@ pub(super) fn is_small(frame: &Frame) -> bool {
 
 /// The side that writes.
 #[derive(Debug)]
-pub(super) struct Writer {
+pub(super) struct RingWriter {
     ring: Ring,
     written: u32,
 }
 
-impl Writer {
+impl RingWriter {
     /// Of memory that is all zeros.
-    pub(super) fn new(ring: Ring) -> Writer {
-        Writer { ring, written: 0 }
+    pub(super) fn new(ring: Ring) -> RingWriter {
+        RingWriter { ring, written: 0 }
     }
 
     /// Of a ring that was written so far before.
     #[cfg(test)]
-    pub(super) fn starting_at(ring: Ring, written: u32) -> Writer {
-        Writer { ring, written }
+    pub(super) fn starting_at(ring: Ring, written: u32) -> RingWriter {
+        RingWriter { ring, written }
     }
 
     /// How far it is written.
@@ -114,14 +115,14 @@ impl Writer {
 
 /// A side that reads.
 #[derive(Debug)]
-pub(super) struct Reader {
+pub(super) struct RingReader {
     ring: Ring,
     read: u32,
 }
 
-impl Reader {
-    pub(super) fn new(ring: Ring, read: u32) -> Reader {
-        Reader { ring, read }
+impl RingReader {
+    pub(super) fn new(ring: Ring, read: u32) -> RingReader {
+        RingReader { ring, read }
     }
 
     /// How far it has read.

@@ -9,7 +9,7 @@ use super::layout::{
     down, up,
 };
 use super::memory::Memory;
-use super::ring::{Reader, SharedError, Writer, has_come, is_small};
+use super::ring::{RingReader, RingWriter, SharedError, has_come, is_small};
 use crate::arena::Arena;
 use crate::frame::Frame;
 
@@ -23,9 +23,9 @@ pub struct Spoke {
     /// Where frames for all come, if there are any.
     board: Option<Memory>,
     /// Once the hub has opened this place.
-    board_reader: Option<Reader>,
-    down: Reader,
-    up: Writer,
+    board_reader: Option<RingReader>,
+    down: RingReader,
+    up: RingWriter,
     /// Something was written that was not announced.
     is_unannounced: bool,
     /// The look of the hub for which this spoke has announced something.
@@ -47,8 +47,8 @@ impl Spoke {
             number,
             board: board.map(|board| Memory::open_to_read(&board, BOARD)).transpose()?,
             board_reader: None,
-            down: Reader::new(down(), 0),
-            up: Writer::new(up()),
+            down: RingReader::new(down(), 0),
+            up: RingWriter::new(up()),
             is_unannounced: false,
             announced_for: None,
             arena: Arena::new(Arena::FEW),
@@ -80,7 +80,7 @@ impl Spoke {
         let reader = match &mut self.board_reader {
             Some(reader) => reader,
             None if place[IS_OPEN].load(Ordering::Acquire) == 0 => return Ok(None),
-            none => none.insert(Reader::new(board(), place[BOARD_READ].load(Ordering::Relaxed))),
+            none => none.insert(RingReader::new(board(), place[BOARD_READ].load(Ordering::Relaxed))),
         };
         while let Some((but, frame)) = reader.next(memory.words(), &mut self.arena, |_, _| true)? {
             place[BOARD_READ].store(reader.read(), Ordering::Release);

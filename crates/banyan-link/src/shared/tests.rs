@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use bytes::Bytes;
 use proptest::prelude::*;
 
-use super::ring::{Reader, Ring, SHARED_PAYLOAD, Writer};
+use super::ring::{Ring, RingReader, RingWriter, SHARED_PAYLOAD};
 use crate::arena::Arena;
 use crate::frame::{Frame, Kind};
 
@@ -42,8 +42,8 @@ proptest! {
         let (ring, words) = ring();
         // Positions wrap around; that must not show.
         words[0].store(start, Ordering::Relaxed);
-        let mut writer = Writer::starting_at(ring, start);
-        let mut readers = [Reader::new(ring, start), Reader::new(ring, start)];
+        let mut writer = RingWriter::starting_at(ring, start);
+        let mut readers = [RingReader::new(ring, start), RingReader::new(ring, start)];
         let mut model = [VecDeque::new(), VecDeque::new()];
         for (sequence, step) in (0..).zip(steps) {
             match step {
@@ -77,7 +77,7 @@ proptest! {
         words[2].store(length, Ordering::Relaxed);
         words[3].store(hostile[0] & 0xff, Ordering::Relaxed);
         (6..10).for_each(|at| words[at].store(0, Ordering::Relaxed));
-        let mut reader = Reader::new(ring, 0);
+        let mut reader = RingReader::new(ring, 0);
         if let Ok(Some((_, frame))) = reader.next(&words, &mut Arena::new(Arena::FEW), |_, _| true) {
             prop_assert!(frame.payload.len() <= SHARED_PAYLOAD && !frame.kind.is_link());
             prop_assert!(reader.read() <= written && written <= CAPACITY);
@@ -88,8 +88,8 @@ proptest! {
 #[test]
 fn what_is_not_wanted_stays() {
     let (ring, words) = ring();
-    assert!(Writer::starting_at(ring, 0).write(&words, 7, &frame(1, 5), 0));
-    let mut reader = Reader::new(ring, 0);
+    assert!(RingWriter::starting_at(ring, 0).write(&words, 7, &frame(1, 5), 0));
+    let mut reader = RingReader::new(ring, 0);
     assert_eq!(reader.next(&words, &mut Arena::new(Arena::FEW), |_, _| false), Ok(None));
     assert_eq!(reader.next(&words, &mut Arena::new(Arena::FEW), |_, _| true), Ok(Some((7, frame(1, 5)))));
 }
@@ -98,10 +98,10 @@ fn what_is_not_wanted_stays() {
 fn a_write_that_was_not_finished_is_never_seen() {
     let (ring, words) = ring();
     let torn = frame(3, 100);
-    Writer::starting_at(ring, 0).write(&words, 0, &torn, 0);
+    RingWriter::starting_at(ring, 0).write(&words, 0, &torn, 0);
     // The writer was killed before it published how far it had written.
     words[0].store(0, Ordering::Relaxed);
-    assert_eq!(Reader::new(ring, 0).next(&words, &mut Arena::new(Arena::FEW), |_, _| true), Ok(None));
+    assert_eq!(RingReader::new(ring, 0).next(&words, &mut Arena::new(Arena::FEW), |_, _| true), Ok(None));
 }
 
 #[test]
@@ -111,7 +111,7 @@ fn a_reader_on_another_processor_sees_whole_frames_in_order() {
     let read = AtomicU32::new(0);
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            let mut writer = Writer::starting_at(ring, 0);
+            let mut writer = RingWriter::starting_at(ring, 0);
             for sequence in 0..FRAMES {
                 let frame = frame(sequence, sequence as usize % 200);
                 while !writer.write(&words, sequence, &frame, read.load(Ordering::Acquire)) {
@@ -119,7 +119,7 @@ fn a_reader_on_another_processor_sees_whole_frames_in_order() {
                 }
             }
         });
-        let mut reader = Reader::new(ring, 0);
+        let mut reader = RingReader::new(ring, 0);
         for sequence in 0..FRAMES {
             let next = loop {
                 match reader.next(&words, &mut Arena::new(Arena::FEW), |_, _| true).unwrap() {
@@ -137,8 +137,8 @@ fn a_reader_on_another_processor_sees_whole_frames_in_order() {
 fn empty_payloads_and_flags_come_through() {
     let (ring, words) = ring();
     let sent = Frame { flags: 3, ..Frame::new(Kind::control(130), 0, u32::MAX, Bytes::new()) };
-    Writer::starting_at(ring, 0).write(&words, 0, &sent, 0);
-    assert_eq!(Reader::new(ring, 0).next(&words, &mut Arena::new(Arena::FEW), |_, _| true), Ok(Some((0, sent))));
+    RingWriter::starting_at(ring, 0).write(&words, 0, &sent, 0);
+    assert_eq!(RingReader::new(ring, 0).next(&words, &mut Arena::new(Arena::FEW), |_, _| true), Ok(Some((0, sent))));
 }
 
 #[cfg(not(miri))]

@@ -37,7 +37,7 @@ const MAPPED: u8 = 9;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 fn options() -> LinkOptions {
-    LinkOptions { slabs: Slabs::new(), ..LinkOptions::inherited() }
+    LinkOptions::inherited().slabs(Slabs::new())
 }
 
 fn pair(one: &LinkOptions, other: &LinkOptions) -> [Link; 2] {
@@ -124,7 +124,7 @@ proptest! {
         burst in 1usize..8,
         kept in prop_oneof![Just(0usize), Just(1 << 20), Just(8 << 20)],
     ) {
-        let own = || LinkOptions { slabs: Slabs::keeping(kept), ..options() };
+        let own = || options().slabs(Slabs::keeping(kept));
         let ((a, b), (c, d)) = (std::io::pipe().unwrap(), std::io::pipe().unwrap());
         let piped = |read: OwnedFd, write: OwnedFd| Link::over_pipes(read, write, &own()).unwrap();
         let mut ways = [pair(&own(), &own()), [piped(a.into(), d.into()), piped(c.into(), b.into())]];

@@ -1,6 +1,6 @@
 //! Descriptions of formats that are longer than a payload: sent in pieces, put together, and refused where they cannot be.
 
-use banyan_link::{Event, Frame, LONGEST_DESCRIPTION, LinkError, LinkOptions, ProtocolError, SendError};
+use banyan_link::{Event, Frame, LONGEST_DESCRIPTION, LinkError, ProtocolError, SendError};
 use banyan_ndr::{ByteOrder, Definition, Field, Format, Limits, PointerWidth, RecordDef, Type};
 
 use crate::pair::{DATA, Pair};
@@ -12,7 +12,7 @@ fn wide(fields: u32, name: usize) -> Format {
     let field = |number: u32| Field::new(format!("{number:0name$}"), number * 4, ty.clone());
     let fields: Vec<Field> = (0..fields).map(field).collect();
     let record = RecordDef { name: "wide".into(), size: 4 * fields.len() as u32, align: 4, fields };
-    let limits = Limits { format_bytes: 2 * LONGEST_DESCRIPTION, ..Limits::default() };
+    let limits = Limits::default().format_bytes(2 * LONGEST_DESCRIPTION);
     Format::with_limits(ByteOrder::Little, PointerWidth::Eight, vec![Definition::Record(record)], &limits).unwrap()
 }
 
@@ -63,7 +63,7 @@ fn a_description_of_twenty_thousand_fields_comes_in_pieces_before_its_first_reco
 fn a_description_that_is_as_long_as_whole_pieces_is_complete_with_the_last_of_them() {
     let is_even = |format: &Format| format.encoded().len().is_multiple_of(2);
     let format = (800..900).map(|fields| wide(fields, 40 + fields as usize % 7)).find(is_even).unwrap();
-    let options = LinkOptions { max_payload: format.encoded().len() / 2, ..small() };
+    let options = small().max_payload(format.encoded().len() / 2);
     let mut pair = Pair::new(&options);
     pair.ends[0].send_format(&format).unwrap();
     pair.settle();

@@ -16,7 +16,7 @@ use pair::{CONTROL, DATA, Pair, payload};
 use proptest::prelude::*;
 
 fn small() -> LinkOptions {
-    LinkOptions { max_payload: 20_000, window: 128 << 10, ..LinkOptions::default() }
+    LinkOptions::default().max_payload(20_000).window(128 << 10)
 }
 
 fn frame(kind: Kind, sequence: u32, length: usize) -> Frame {
@@ -124,7 +124,7 @@ fn frames_may_follow_the_hello_without_a_round_trip() {
 fn what_both_sides_can_do_may_be_used_once_the_peer_has_said_hello() {
     let can = |numbers: &[u32]| {
         let capabilities = numbers.iter().fold(Capabilities::NONE, |all, number| all | Capabilities::of_user(*number));
-        Connection::inherited(&LinkOptions { capabilities, ..small() }, Instant::now())
+        Connection::inherited(&small().capabilities(capabilities), Instant::now())
     };
     let mut pair = Pair::of([can(&[0, 1]), can(&[1, 23])], Instant::now());
     assert_eq!(pair.ends[0].capabilities(), Capabilities::NONE);
@@ -230,7 +230,7 @@ fn a_peer_teaches_no_more_formats_than_allowed() {
     struct Other {
         number: u8,
     }
-    let few = LinkOptions { formats: 1, ..small() };
+    let few = small().formats(1);
     let mut pair = Pair::new(&few);
     pair.ends[0].send_record(DATA, 0, 0, &reading()).unwrap();
     assert!(pair.ends[0].send_record(DATA, 0, 0, &Other { number: 1 }).is_err());
@@ -438,7 +438,7 @@ fn timeouts_are_announced_and_enough() {
 #[test]
 fn a_peer_without_heartbeats_is_not_waited_for() {
     let now = std::time::Instant::now();
-    let quiet = LinkOptions { heartbeat: None, ..small() };
+    let quiet = small().heartbeat(None);
     let mut quiet_end = banyan_link::Connection::inherited(&quiet, now);
     let mut end = banyan_link::Connection::inherited(&small(), now);
     pair::feed(&mut end, &pair::transmit(&mut quiet_end, now), now);
@@ -450,9 +450,9 @@ fn a_peer_without_heartbeats_is_not_waited_for() {
 
 #[test]
 fn a_slow_heart_is_given_more_time() {
-    let slow = Heartbeat { every: Duration::from_secs(10), lost_after: Duration::from_secs(30) };
+    let slow = Heartbeat::default().every(Duration::from_secs(10)).lost_after(Duration::from_secs(30));
     let now = std::time::Instant::now();
-    let mut slow_end = banyan_link::Connection::inherited(&LinkOptions { heartbeat: Some(slow), ..small() }, now);
+    let mut slow_end = banyan_link::Connection::inherited(&small().heartbeat(slow), now);
     let mut end = banyan_link::Connection::inherited(&small(), now);
     pair::feed(&mut end, &pair::transmit(&mut slow_end, now), now);
     end.handle_timeout(now + Duration::from_secs(29));

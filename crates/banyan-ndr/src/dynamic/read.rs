@@ -15,7 +15,7 @@ use crate::{DecodeError, Limits, Type, Value};
 
 /// The whole record, its sharing kept, and about how much memory it takes.
 pub(super) fn record(view: RecordView<'_>, limits: &Limits) -> Result<(DynRecord, usize), DecodeError> {
-    let mut reader = Reader::new(view, limits, true)?;
+    let mut reader = ValueReader::new(view, limits, true)?;
     let item = view.root();
     reader.budget.take(view.format().size(), item.field_name())?;
     let root = if view.format().holds_recursive(item.ty()) {
@@ -33,10 +33,10 @@ pub(super) fn record(view: RecordView<'_>, limits: &Limits) -> Result<(DynRecord
 
 /// A part of a record, everything shared copied out.
 pub(super) fn value(item: Item<'_>, limits: &Limits) -> Result<Value, DecodeError> {
-    Reader::new(item.view(), limits, false)?.value(item, 0)
+    ValueReader::new(item.view(), limits, false)?.value(item, 0)
 }
 
-struct Reader<'a, 'l> {
+struct ValueReader<'a, 'l> {
     view: RecordView<'a>,
     limits: &'l Limits,
     budget: Budget,
@@ -52,14 +52,14 @@ struct Reader<'a, 'l> {
     waiting: VecDeque<Item<'a>>,
 }
 
-impl<'a, 'l> Reader<'a, 'l> {
-    fn new(view: RecordView<'a>, limits: &'l Limits, keeps_sharing: bool) -> Result<Reader<'a, 'l>, DecodeError> {
+impl<'a, 'l> ValueReader<'a, 'l> {
+    fn new(view: RecordView<'a>, limits: &'l Limits, keeps_sharing: bool) -> Result<ValueReader<'a, 'l>, DecodeError> {
         let len = view.body().len();
         if len > limits.body_bytes {
             let (path, found, limit) = (view.format().name().to_owned(), len as u64, limits.body_bytes as u64);
             return Err(DecodeError::Limit { path, found, limit, name: "body_bytes" });
         }
-        Ok(Reader {
+        Ok(ValueReader {
             view,
             limits,
             budget: Budget::new(len),

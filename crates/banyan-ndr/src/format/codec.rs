@@ -171,7 +171,7 @@ type Decoded = (ByteOrder, PointerWidth, Vec<Definition>);
 
 pub(super) fn decode(bytes: &[u8], limits: &Limits) -> Result<Decoded, FormatError> {
     limit("the format description", bytes.len(), limits.format_bytes, "format_bytes")?;
-    let mut input = Reader { bytes, at: 0, limits };
+    let mut input = FormatReader { bytes, at: 0, limits };
     input.one_of("version of format descriptions", |version| (version == VERSION).then_some(()))?;
     let order = input.one_of("byte order", |order| match order {
         0 => Some(ByteOrder::Little),
@@ -183,20 +183,21 @@ pub(super) fn decode(bytes: &[u8], limits: &Limits) -> Result<Decoded, FormatErr
         8 => Some(PointerWidth::Eight),
         _ => None,
     })?;
-    let definitions = input.list("definitions of the format", limits.definitions, "definitions", Reader::definition)?;
+    let definitions =
+        input.list("definitions of the format", limits.definitions, "definitions", FormatReader::definition)?;
     if input.at != bytes.len() {
         return Err(FormatError::NotCanonical);
     }
     Ok((order, pointer, definitions))
 }
 
-struct Reader<'a> {
+struct FormatReader<'a> {
     bytes: &'a [u8],
     at: usize,
     limits: &'a Limits,
 }
 
-impl Reader<'_> {
+impl FormatReader<'_> {
     fn byte(&mut self, what: &'static str) -> Result<u8, FormatError> {
         let byte = *self.bytes.get(self.at).ok_or(FormatError::Truncated { at: self.at, what })?;
         self.at += 1;

@@ -88,6 +88,7 @@ pub(crate) enum NumberKind {
 /// that a float cannot represent exactly; a finite float that overflows a narrower one (rounding is no loss); an integer
 /// other than 0 and 1 for a bool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
 pub enum Loss {
     /// An error that names field and value.
     #[default]

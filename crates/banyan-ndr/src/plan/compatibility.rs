@@ -7,6 +7,7 @@ use crate::Format;
 
 /// What [`compatibility`] says of two formats. Fields are named by their paths in the record.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Compatibility {
     /// They are the same format.
     Equal,

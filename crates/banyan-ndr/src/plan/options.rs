@@ -7,6 +7,7 @@ use crate::{Limits, Value};
 
 /// How a [`Plan`](super::Plan) treats what does not fit as it is.
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct ConvertOptions {
     /// What happens to numbers that the target cannot hold.
     pub loss: Loss,
@@ -20,3 +21,11 @@ pub struct ConvertOptions {
     /// Bounds; [`Limits::body_bytes`] and [`Limits::growth`] are those of the converted body.
     pub limits: Limits,
 }
+
+crate::setters!(ConvertOptions {
+    loss: Loss,
+    cut_arrays: bool,
+    renames: BTreeMap<String, BTreeMap<String, String>>,
+    defaults: BTreeMap<String, BTreeMap<String, Value>>,
+    limits: Limits,
+});

@@ -90,7 +90,7 @@ fn a_record_of_any_machine_decodes_to_the_same_value() {
         for pointer in [PointerWidth::Four, PointerWidth::Eight] {
             for generate in [Generate::Never, Generate::AtOnce, Generate::WhenItPays] {
                 let (format, bytes) = foreign(&READING, order, pointer);
-                let mut decoder = Decoder::with_options(DecodeOptions { generate, ..DecodeOptions::default() });
+                let mut decoder = Decoder::with_options(DecodeOptions::default().generate(generate));
                 decoder.learn_encoded(format.encoded()).expect("canonical");
                 for _ in 0..3 {
                     assert_eq!(decoder.decode::<Reading<'_>>(format.id(), &bytes).expect("converts"), READING);
@@ -196,7 +196,7 @@ fn a_number_that_does_not_fit_is_an_error_or_saturates() {
     let error = learnt(Reading::format()).view::<Narrow>(Reading::format().id(), &bytes).map(|_| ()).expect_err("wide");
     assert!(error.to_string().contains("count") && error.to_string().contains("70000"), "{error}");
 
-    let options = DecodeOptions { loss: Loss::Saturate, ..DecodeOptions::default() };
+    let options = DecodeOptions::default().loss(Loss::Saturate);
     let mut decoder = Decoder::with_options(options);
     decoder.learn(Reading::format()).expect("room");
     assert_eq!(decoder.view::<Narrow>(Reading::format().id(), &bytes).expect("saturates").count, 255);
@@ -263,8 +263,8 @@ fn formats_must_be_learnt_first_and_are_bounded() {
     let error = decoder.decode::<Reading<'_>>(id, &bytes).expect_err("never learnt");
     assert_eq!(error, DecodeError::UnknownFormat(id));
 
-    let limits = Limits { formats: 1, ..Limits::default() };
-    let mut decoder = Decoder::with_options(DecodeOptions { limits, ..DecodeOptions::default() });
+    let limits = Limits::default().formats(1);
+    let mut decoder = Decoder::with_options(DecodeOptions::default().limits(limits));
     decoder.learn(Point::format()).expect("room for one");
     decoder.learn(Point::format()).expect("it is known already");
     assert_eq!(decoder.learn(Reading::format()), Err(DecodeError::TooManyFormats(1)));
@@ -272,8 +272,8 @@ fn formats_must_be_learnt_first_and_are_bounded() {
 
 #[test]
 fn a_body_longer_than_the_limit_is_refused() {
-    let limits = Limits { body_bytes: 15, ..Limits::default() };
-    let mut decoder = Decoder::with_options(DecodeOptions { limits, ..DecodeOptions::default() });
+    let limits = Limits::default().body_bytes(15);
+    let mut decoder = Decoder::with_options(DecodeOptions::default().limits(limits));
     let bytes = body(&Point { x: 1.0, y: 2.0, id: 3 });
     let error = decoder.view::<Point>(Point::format().id(), &bytes).map(|_| ()).expect_err("16 bytes");
     assert!(error.to_string().contains("body_bytes"), "{error}");

@@ -32,16 +32,16 @@ fn body_bytes() {
     let (source, target) = (node(4), node(2));
     let body = chain(&source, 3).to_body().unwrap();
     for (body_bytes, fits) in [(body.len(), true), (body.len() - 1, false)] {
-        let limits = Limits { body_bytes, ..Limits::default() };
+        let limits = Limits::default().body_bytes(body_bytes);
         let read = DynRecord::from_body(&source, &body, &limits);
         assert_eq!((read.is_ok(), is_limit(read, "body_bytes")), (fits, !fits));
 
-        let options = ConvertOptions { limits: limits.clone(), ..ConvertOptions::default() };
+        let options = ConvertOptions::default().limits(limits.clone());
         let plan = Plan::new(&source, &target, &options).unwrap();
         let converted = plan.convert(&body, &mut Buffer::new());
         assert_eq!((converted.is_ok(), is_limit(converted, "body_bytes")), (fits, !fits));
 
-        let mut decoder = Decoder::with_options(DecodeOptions { limits, ..DecodeOptions::default() });
+        let mut decoder = Decoder::with_options(DecodeOptions::default().limits(limits));
         let id = decoder.learn(&source).unwrap();
         let converted = decoder.convert(id, &body, &target);
         assert_eq!((converted.is_ok(), is_limit(converted, "body_bytes")), (fits, !fits));
@@ -59,7 +59,7 @@ fn growth_of_what_is_converted() {
     let convert = |growth, count: usize| {
         let mut record = DynRecord::new(&bytes);
         record.set("list", Value::List(vec![Value::Int(1); count])).unwrap();
-        let options = ConvertOptions { limits: Limits { growth, ..Limits::default() }, ..ConvertOptions::default() };
+        let options = ConvertOptions::default().limits(Limits::default().growth(growth));
         Plan::new(&bytes, &words, &options).unwrap().convert(&record.to_body().unwrap(), &mut Buffer::new())
     };
     // Besides the fixed part of both.
@@ -103,7 +103,7 @@ fn growth_by_what_the_sender_lacks() {
 #[test]
 fn nesting_of_what_is_walked() {
     let format = node(4);
-    let limits = Limits { nesting: 10, ..Limits::default() };
+    let limits = Limits::default().nesting(10);
     let walked = |length| {
         let body = chain(&format, length).to_body().unwrap();
         RecordView::new(&format, &body).unwrap().walk(&limits, &mut |_, _| Ok(()))
@@ -115,8 +115,8 @@ fn nesting_of_what_is_walked() {
 
 #[test]
 fn formats_of_a_decoder() {
-    let limits = Limits { formats: 2, ..Limits::default() };
-    let mut decoder = Decoder::with_options(DecodeOptions { limits, ..DecodeOptions::default() });
+    let limits = Limits::default().formats(2);
+    let mut decoder = Decoder::with_options(DecodeOptions::default().limits(limits));
     decoder.learn(&node(1)).unwrap();
     decoder.learn(&node(2)).unwrap();
     decoder.learn(&node(1)).expect("it is known already");
@@ -136,7 +136,7 @@ fn values_take_no_more_memory_than_the_limit() {
     let root = Definition::Record(RecordDef { name: "root".into(), size: 16, align: 8, fields: vec![list] });
     let format = Format::new(ByteOrder::Little, PointerWidth::Eight, vec![root, item]).unwrap();
     let body = [32_u64.to_le_bytes().as_slice(), &10_000_u64.to_le_bytes(), &[7; 10_000]].concat();
-    let read = |value_bytes| DynRecord::from_body(&format, &body, &Limits { value_bytes, ..Limits::default() });
+    let read = |value_bytes| DynRecord::from_body(&format, &body, &Limits::default().value_bytes(value_bytes));
     let error = read(1 << 20).unwrap_err().to_string();
     assert!(error.ends_with("is more than the limit of 1048576 (raise Limits::value_bytes to allow it)"), "{error}");
     assert!(read(8 << 20).is_ok());

@@ -115,7 +115,7 @@ fn integers_change_width_and_sign_when_they_fit() {
 
 #[test]
 fn numbers_saturate_if_asked() {
-    let options = ConvertOptions { loss: Loss::Saturate, ..ConvertOptions::default() };
+    let options = ConvertOptions::default().loss(Loss::Saturate);
     assert_eq!(convert_with(int(4), Value::Int(70000), int(2), &options), Ok(Value::Int(32767)));
     assert_eq!(convert_with(int(4), Value::Int(-3), uint(2), &options), Ok(Value::Int(0)));
     assert_eq!(convert_with(float(8), Value::F64(2.9), int(1), &options), Ok(Value::Int(2)));
@@ -183,7 +183,7 @@ fn shorter_arrays_are_filled_and_longer_ones_cut_only_if_asked() {
     assert_eq!(convert_to(three.clone(), ints(&[1, 2, 3]), target, &options), Ok(ints(&[1, 2, 3, 8, 7])));
     let all = ints(&[1, 2, 3, 4, 5]);
     assert!(matches!(convert(five.clone(), all.clone(), three.clone()), Err(DecodeError::NotConvertible { .. })));
-    let cut = ConvertOptions { cut_arrays: true, ..ConvertOptions::default() };
+    let cut = ConvertOptions::default().cut_arrays(true);
     assert_eq!(convert_with(five, all, three, &cut), Ok(ints(&[1, 2, 3])));
 }
 
@@ -280,7 +280,7 @@ fn lists_become_arrays_where_their_length_allows() {
         message(convert(strings.clone(), four.clone(), three.clone())),
         "x: a length of 4 does not fit the receiver's 3"
     );
-    let cut = ConvertOptions { cut_arrays: true, ..ConvertOptions::default() };
+    let cut = ConvertOptions::default().cut_arrays(true);
     assert_eq!(convert_with(strings, four, three.clone(), &cut), Ok(Value::List(vec![text("a"); 3])));
     let default = Value::List(vec![text("p"), text("q"), text("r")]);
     let converted = convert_to(
@@ -486,11 +486,9 @@ fn a_default_sets_its_length_fields() {
 #[test]
 fn renames_and_given_defaults_are_applied_by_definition() {
     let root = "definition 0".to_owned();
-    let options = ConvertOptions {
-        renames: BTreeMap::from([(root.clone(), BTreeMap::from([("old".into(), "new".into())]))]),
-        defaults: BTreeMap::from([(root, BTreeMap::from([("added".into(), Value::Int(4))]))]),
-        ..ConvertOptions::default()
-    };
+    let options = ConvertOptions::default()
+        .renames(BTreeMap::from([(root.clone(), BTreeMap::from([("old".into(), "new".into())]))]))
+        .defaults(BTreeMap::from([(root, BTreeMap::from([("added".into(), Value::Int(4))]))]));
     let source = record(vec![("old", int(4))]);
     let target = record(vec![("new", int(4)), ("added", int(4))]);
     let converted = convert_record(&source, &values(vec![("old", Value::Int(3))]), &target, &options);
@@ -664,8 +662,7 @@ fn lengths_in_fields_are_not_believed() {
 #[test]
 fn the_converted_body_keeps_to_its_limit() {
     let (source, target) = (big(&record(vec![("x", list(int(1)))])), little(&record(vec![("x", list(int(8)))])));
-    let options =
-        |body_bytes| ConvertOptions { limits: Limits { body_bytes, ..Limits::default() }, ..ConvertOptions::default() };
+    let options = |body_bytes| ConvertOptions::default().limits(Limits::default().body_bytes(body_bytes));
     let body = body::write(&source, &values(vec![("x", ints(&[1; 10]))]));
     let convert = |limit| Plan::new(&source, &target, &options(limit)).unwrap().convert(&body, &mut Buffer::new());
     assert_eq!(convert(96), Ok(()));

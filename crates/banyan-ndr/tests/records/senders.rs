@@ -227,7 +227,7 @@ struct Nested {
 #[test]
 fn a_computed_field_changes_nothing_for_the_others() {
     let (sum, strict) = (16_777_218, DecodeOptions::default);
-    let loose = || DecodeOptions { loss: Loss::Saturate, cut_arrays: true, ..DecodeOptions::default() };
+    let loose = || DecodeOptions::default().loss(Loss::Saturate).cut_arrays(true);
     assert_eq!(decoded::<Exact>(strict(), rules()), Err("b: 16777217 does not fit f32".into()));
     assert_eq!(decoded::<Exact>(loose(), rules()), Ok(Exact { sum, b: 16_777_216.0 }));
     assert_eq!(decoded::<Narrow>(strict(), rules()), Err("a: -300 does not fit u8".into()));
@@ -242,7 +242,7 @@ fn a_computed_field_changes_nothing_for_the_others() {
 #[test]
 fn rules_within_records_heed_the_decoders_options() {
     let morph = || rules().rename("pair.x", "pair.y");
-    let loose = DecodeOptions { loss: Loss::Saturate, cut_arrays: true, ..DecodeOptions::default() };
+    let loose = DecodeOptions::default().loss(Loss::Saturate).cut_arrays(true);
     assert_eq!(decoded::<Nested>(DecodeOptions::default(), morph()), Err("a: -300 does not fit u8".into()));
     let (sum, b, pair) = (16_777_218, 16_777_216.0, NewPair { y: 4 });
     assert_eq!(decoded::<Nested>(loose, morph()), Ok(Nested { sum, a: 0, b, truth: 1, color: 5, list: [9], pair }));

@@ -211,8 +211,8 @@ fn depth_is_bounded_at_its_edge() {
         assert_eq!(!is_too_deep(read_native_to_depth::<Ordinary>(&body, 7)), fits);
         assert_eq!(!is_too_deep(typed::read_native_into_to_depth(&mut value, &body, 7)), fits);
 
-        let limits = Limits { depth: 7, ..Limits::default() };
-        let mut decoder = Decoder::with_options(DecodeOptions { limits, ..DecodeOptions::default() });
+        let limits = Limits::default().depth(7);
+        let mut decoder = Decoder::with_options(DecodeOptions::default().limits(limits));
         let id = decoder.learn(Ordinary::format()).expect("it knows no other");
         assert_eq!(!is_too_deep(decoder.decode::<Ordinary>(id, &body)), fits);
         assert_eq!(!is_too_deep(decoder.decode_into(id, &body, &mut value)), fits);

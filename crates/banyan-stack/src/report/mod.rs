@@ -19,6 +19,7 @@ pub type HostPid = (String, u32);
 
 /// What was found. Reports of parts of a job are merged like trees: in any order, and again.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Report {
     /// The stacks.
     pub tree: StackTree,
@@ -30,6 +31,7 @@ pub struct Report {
 
 /// One process.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Process {
     /// Its rank.
     pub rank: u32,
@@ -48,6 +50,7 @@ pub struct Process {
 /// Why a process was not read, and what is known of it all the same.
 #[derive(Debug, Clone, PartialEq, Eq, Record)]
 #[record(rename = "unread")]
+#[non_exhaustive]
 pub struct Unread {
     /// The kind of reason.
     pub kind: Kind,

@@ -25,6 +25,7 @@ pub struct Malformed(&'static str);
 /// A [`Report`] as it is sent. Made by `From`, and read by `TryFrom`, which checks it.
 #[derive(Debug, Clone, PartialEq, Record)]
 #[record(rename = "stacks")]
+#[non_exhaustive]
 pub struct ReportRecord {
     /// All ranks, those without any stack too.
     pub ranks: Vec<RankRange>,
@@ -49,6 +50,7 @@ pub struct RankRange {
 /// A step of stacks.
 #[derive(Debug, Clone, PartialEq, Record)]
 #[record(rename = "node")]
+#[non_exhaustive]
 pub struct NodeRecord {
     /// How many steps lead to it.
     pub depth: u32,
@@ -67,6 +69,7 @@ pub struct NodeRecord {
 /// Threads of one number.
 #[derive(Debug, Clone, PartialEq, Record)]
 #[record(rename = "thread")]
+#[non_exhaustive]
 pub struct ThreadRecord {
     /// The number.
     pub thread: u32,
@@ -77,6 +80,7 @@ pub struct ThreadRecord {
 /// A [`Process`].
 #[derive(Debug, Clone, PartialEq, Record)]
 #[record(rename = "process")]
+#[non_exhaustive]
 pub struct ProcessRecord {
     /// Its host.
     pub host: String,

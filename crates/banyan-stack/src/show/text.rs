@@ -27,12 +27,15 @@ const STACKS: usize = 4;
 
 /// How a report is written.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct TextOptions {
     /// With the colours of terminals.
     pub color: bool,
     /// With the times for which processes were stopped.
     pub times: bool,
 }
+
+banyan_ndr::setters!(TextOptions { color: bool, times: bool });
 
 /// The report as text.
 pub fn text(report: &Report, options: TextOptions) -> String {

@@ -9,6 +9,7 @@ use crate::frame::Frame;
 
 /// Ranks whose stacks are the same, all of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Class<'a> {
     /// Who they are.
     pub ranks: RankSet,

@@ -39,6 +39,7 @@ struct Node {
 
 /// A step of some stacks, in the list of all of them.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct StackNode<'a> {
     /// How many steps lead to it.
     pub depth: usize,

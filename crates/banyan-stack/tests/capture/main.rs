@@ -52,7 +52,7 @@ fn with_threads_every_thread_has_a_stack() {
     let shop = Shop::new();
     let program = shop.compile("ranks", &["-O2"]);
     let process = [Running::start(&program, &[0, 1, 3], 'S')];
-    let options = SamplerOptions { threads: true, ..SamplerOptions::default() };
+    let options = SamplerOptions::default().threads(true);
     let report = take(&targets(&process), &options).expect("a thread");
     assert_eq!(report.processes.values().map(|process| process.stacks).sum::<u64>(), 4);
     let [(_, stacks)] = &classes(&report)[..] else { panic!("one process is one class") };
@@ -67,7 +67,7 @@ fn a_thread_counts_once_however_often_it_is_looked_at() {
     let program = shop.compile("ranks", &["-O2"]);
     let processes = [Running::start(&program, &[0, 2, 3], 'S'), Running::start(&program, &[1, 2, 3], 'S')];
     let every = std::time::Duration::from_millis(1);
-    let options = SamplerOptions { threads: true, samples: 5, every, ..SamplerOptions::default() };
+    let options = SamplerOptions::default().threads(true).samples(5).every(every);
     let report = take(&targets(&processes), &options).expect("a thread");
     assert_eq!(report.processes.values().map(|process| process.stacks).sum::<u64>(), 40);
     assert_eq!(report.tree.threads().count(), 8);
@@ -126,7 +126,7 @@ fn with_lines(compression: &str, change: impl Fn(&Path)) -> (usize, Report) {
     let program = shop.compile("ranks", &["-O1", "-g", &format!("-gz={compression}")]);
     change(&program);
     let process = [Running::start(&program, &[0, 0], 'S')];
-    let options = SamplerOptions { lines: true, ..SamplerOptions::default() };
+    let options = SamplerOptions::default().lines(true);
     let report = take(&targets(&process), &options).expect("a thread");
     let source = include_str!("../programs/ranks.c");
     let line = 1 + source.lines().position(|line| line.trim() == "wait_for_neighbour();").expect("the call");
@@ -185,7 +185,7 @@ fn a_program_whose_tables_go_in_a_circle_is_given_up_and_others_are_read() {
     let targets = pids(&[trap.pid(), other.pid()]);
     // Enough for the other one on a machine with much to do; no time is enough for the trap.
     let patience = std::time::Duration::from_secs(3);
-    let options = SamplerOptions { patience, samples: 6, ..SamplerOptions::default() };
+    let options = SamplerOptions::default().patience(patience).samples(6);
     let report = take(&targets, &options).expect("a thread");
     let unread: Vec<_> = report.unread().map(|(_, process, unread)| (process.rank, unread)).collect();
     // After so short a time nothing is known of its tables.
@@ -219,7 +219,7 @@ fn processes_that_are_killed_meanwhile_do_no_harm() {
     let targets = targets(&processes);
     let report = std::thread::scope(|scope| {
         scope.spawn(|| processes.iter().rev().for_each(|process| process.signal("KILL")));
-        take(&targets, &SamplerOptions { samples: 20, every: std::time::Duration::ZERO, ..SamplerOptions::default() })
+        take(&targets, &SamplerOptions::default().samples(20).every(std::time::Duration::ZERO))
     });
     let report = report.expect("a thread");
     for (place, process, unread) in report.unread() {
@@ -255,7 +255,7 @@ fn several_may_look_at_one_process_at_once() {
     let program = shop.compile("ranks", &["-O2"]);
     let processes: Vec<Running> = (0..4).map(|rank| Running::start(&program, &[rank, 3], 'S')).collect();
     let targets = targets(&processes);
-    let options = SamplerOptions { samples: 25, every: std::time::Duration::ZERO, ..SamplerOptions::default() };
+    let options = SamplerOptions::default().samples(25).every(std::time::Duration::ZERO);
     std::thread::scope(|scope| {
         for _ in 0..4 {
             scope.spawn(|| assert_eq!(take(&targets, &options).expect("a thread").unread().next(), None));
@@ -294,7 +294,7 @@ fn the_functions_of_a_python_program_are_shown_with_py_spy() {
     let shop = Shop::new();
     let path = shop.write("train.py", code);
     let process = Running::start_command(Command::new("python3").arg(path), 'S');
-    let options = SamplerOptions { python: true, lines: true, ..SamplerOptions::default() };
+    let options = SamplerOptions::default().python(true).lines(true);
     let report = take(&pids(&[process.pid()]), &options).expect("a thread");
     let note = report.processes.values().find_map(|process| process.note.clone());
     assert_eq!(note, None);

@@ -20,6 +20,18 @@ fn frame(number: &u8) -> Frame {
     Frame { function: format!("f{number}").into(), module: "m".into(), line: None }
 }
 
+fn report_of(tree: StackTree) -> Report {
+    let mut report = Report::default();
+    report.tree = tree;
+    report
+}
+
+fn process(rank: u32, command: &str, stacks: u64) -> Process {
+    let mut process = Process::default();
+    (process.rank, process.command, process.stacks) = (rank, command.into(), stacks);
+    process
+}
+
 fn tree(stacks: &[(u32, Vec<u8>)]) -> StackTree {
     let mut tree = StackTree::new();
     for (rank, stack) in stacks {
@@ -90,9 +102,9 @@ proptest! {
 
     #[test]
     fn a_report_is_the_same_after_its_way_through_a_record(all in stacks()) {
-        let mut report = Report { tree: tree(&all), ..Report::default() };
+        let mut report = report_of(tree(&all));
         for (rank, _) in &all {
-            let process = Process { rank: *rank, command: "x \u{1b}[2J \"y\"".into(), stacks: 1, ..Process::default() };
+            let process = process(*rank, "x \u{1b}[2J \"y\"", 1);
             report.processes.insert(("host".into(), 100 + rank), process);
         }
         prop_assert_eq!(sent(&report), Ok(report.clone()));
@@ -112,13 +124,13 @@ proptest! {
         }
         prop_assert_eq!(&StackTree::merged(all.chunks(parts).rev().map(threaded)), &tree);
         prop_assert_eq!(&merged(tree.clone(), tree.clone()), &tree);
-        let report = Report { tree, ..Report::default() };
+        let report = report_of(tree);
         prop_assert_eq!(sent(&report), Ok(report));
     }
 
     #[test]
     fn damaged_reports_are_refused_or_read_but_never_harm(all in stacks(), at in any::<usize>(), byte in any::<u8>()) {
-        let report = Report { tree: tree(&all), ..Report::default() };
+        let report = report_of(tree(&all));
         let mut body = Vec::new();
         typed::encode_body_into(&ReportRecord::from(&report), &mut body).unwrap();
         let at = at % body.len();
@@ -174,8 +186,7 @@ fn threads_of_a_job() -> Report {
     waiting.add(2, &RankSet::from_iter([0, 2]));
     report.tree.add_threads(&waiting, &[start, wait]);
     for rank in 0..3 {
-        let process =
-            Process { rank, command: "job".into(), stacks: if rank == 1 { 2 } else { 3 }, ..Process::default() };
+        let process = process(rank, "job", if rank == 1 { 2 } else { 3 });
         report.processes.insert((String::new(), 100 + rank), process);
     }
     report
@@ -213,7 +224,7 @@ fn threads_are_counted_at_every_step_in_every_format() {
 #[test]
 fn without_threads_nothing_is_said_of_them() {
     let stacks = [(0, vec![0, 1]), (1, vec![0, 2])];
-    let report = Report { tree: tree(&stacks), ..Report::default() };
+    let report = report_of(tree(&stacks));
     let json = report.to_json().to_string();
     let all = [text(&report, TextOptions::default()), dot(&report), svg(&report), folded(&report), json];
     assert!(all.iter().all(|shown| !shown.contains("thread") && !shown.contains("2(")), "{all:?}");

@@ -49,7 +49,7 @@ proptest! {
 fn records_within_each_other_are_read_up_to_the_limit_on_nesting() {
     let node = CStruct::new("node", 16, 8).pointer_width(PointerWidth::Eight);
     let format = node.int("value", 0, 4).pointer("next", 8, CStruct::own_type()).build().unwrap();
-    let limits = Limits { nesting: 10, ..Limits::default() };
+    let limits = Limits::default().nesting(10);
     let node = |inner: String, _| format!(r#"{{"value":1,"next":{inner}}}"#);
     let json = |length| from_json(&format, &(0..length).fold("null".to_owned(), node), &limits);
     json(10).unwrap();

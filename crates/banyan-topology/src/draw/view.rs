@@ -12,6 +12,7 @@ const HOST_CHARACTERS: usize = 48;
 
 /// How much a picture shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Folding {
     /// Siblings with the same below them that are drawn one by one; more are drawn as one with their number.
     pub apart: usize,
@@ -29,6 +30,26 @@ impl Default for Folding {
 }
 
 impl Folding {
+    /// The same with this value of the field `apart`.
+    #[must_use]
+    pub fn apart(self, apart: usize) -> Folding {
+        Folding { apart, ..self }
+    }
+
+    /// The same with this value of the field `branches`.
+    #[must_use]
+    pub fn branches(self, branches: usize) -> Folding {
+        Folding { branches, ..self }
+    }
+
+    /// The same with this value of the field `siblings`.
+    #[must_use]
+    pub fn siblings(self, siblings: usize) -> Folding {
+        Folding { siblings, ..self }
+    }
+}
+
+impl Folding {
     /// As a picture that still fits a page.
     pub fn for_pictures() -> Folding {
         Folding { apart: 4, branches: 64, siblings: 24 }
@@ -37,6 +58,7 @@ impl Folding {
 
 /// One node of a topology, or several siblings that have the same below them.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Branch {
     /// What each of them is; `None` for siblings of several kinds that are only counted.
     pub role: Option<Role>,

@@ -24,7 +24,7 @@ struct Process {
 }
 
 /// The edges so far.
-struct Reader<'a> {
+struct MrnetParser<'a> {
     text: &'a str,
     known: Option<&'a HostSet>,
     processes: Vec<Process>,
@@ -35,7 +35,7 @@ struct Reader<'a> {
 }
 
 pub(in super::super) fn parse(text: &str, known: Option<&HostSet>) -> Result<Topology, TopologyError> {
-    let mut reader = Reader {
+    let mut reader = MrnetParser {
         text,
         known,
         processes: Vec::new(),
@@ -50,7 +50,7 @@ pub(in super::super) fn parse(text: &str, known: Option<&HostSet>) -> Result<Top
     reader.topology()
 }
 
-impl<'a> Reader<'a> {
+impl<'a> MrnetParser<'a> {
     fn fail<T>(&self, offset: usize, problem: TopologyProblem) -> Result<T, TopologyError> {
         Err(problem.within(self.text, offset))
     }

@@ -28,7 +28,7 @@ struct Line {
 }
 
 /// The lines so far, and what is needed to add one.
-struct Reader<'a> {
+struct OutlineParser<'a> {
     text: &'a str,
     /// The only hosts that may occur, if any are given.
     known: Option<&'a HostSet>,
@@ -42,7 +42,7 @@ struct Reader<'a> {
 }
 
 pub(in super::super) fn parse(text: &str, known: Option<&HostSet>) -> Result<Topology, TopologyError> {
-    let mut reader = Reader {
+    let mut reader = OutlineParser {
         text,
         known,
         lines: Vec::new(),
@@ -63,7 +63,7 @@ pub(in super::super) fn parse(text: &str, known: Option<&HostSet>) -> Result<Top
     reader.topology()
 }
 
-impl Reader<'_> {
+impl OutlineParser<'_> {
     fn fail<T>(&self, offset: usize, problem: TopologyProblem) -> Result<T, TopologyError> {
         Err(problem.within(self.text, offset))
     }

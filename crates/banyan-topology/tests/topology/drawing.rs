@@ -35,7 +35,7 @@ fn hosts_of_folded_nodes_are_folded_too() {
          └─ 4 agents on node[1-4], each with\n   \
             └─ 2 members on node[1-4]\n"
     );
-    let apart = Folding { apart: 4, ..Folding::default() };
+    let apart = Folding::default().apart(4);
     let text = topology.view(apart).to_string();
     assert!(text.contains("├─ agent node1:0\n│  ├─ member node1:1\n"), "{text}");
 }
@@ -81,7 +81,7 @@ proptest! {
     fn a_picture_tells_of_every_node_however_small_it_is(
         topology in topologies(), apart in 0..5_usize, branches in 1..40_usize, siblings in 1..6_usize,
     ) {
-        let view = topology.view(Folding { apart, branches, siblings });
+        let view = topology.view(Folding::default().apart(apart).branches(branches).siblings(siblings));
         prop_assert!(view.branches().len() <= branches);
         prop_assert!(view.branches().iter().all(|branch| branch.children.len() <= siblings));
         let front_end = &view.branches()[0];

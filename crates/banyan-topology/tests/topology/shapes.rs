@@ -157,6 +157,7 @@ proptest! {
                 prop_assert_eq!(topology.members(), 3 * members);
                 prop_assert_eq!(topology.agents(), 3 * members.div_ceil(per_agent.unwrap_or(members)));
             }
+            other => prop_assert!(false, "nothing is said about {other}"),
         }
     }
 

@@ -29,17 +29,12 @@ pub(crate) struct Credentials {
 impl Credentials {
     /// Of an agent, whose thread can give signs of life whenever they are due.
     pub(crate) fn agent(note: &Note, node: NodeId) -> Credentials {
-        let heartbeat = Heartbeat { every: note.heartbeat, lost_after: note.silence };
+        let heartbeat = Heartbeat::default().every(note.heartbeat).lost_after(note.silence);
         Credentials {
             network: note.network,
             own: secret_of(&note.secret, node),
             all: Some(note.secret.clone()),
-            links: LinkOptions {
-                heartbeat: Some(heartbeat),
-                slabs: Slabs::keeping(SPARE_BYTES),
-                encryption: note.encryption,
-                ..link_options()
-            },
+            links: link_options().heartbeat(heartbeat).slabs(Slabs::keeping(SPARE_BYTES)).encryption(note.encryption),
             silence: note.silence,
         }
     }
@@ -50,7 +45,7 @@ impl Credentials {
             network: note.network,
             own: secret_of(&note.secret, NodeId::ROOT),
             all: Some(note.secret.clone()),
-            links: LinkOptions { encryption: note.encryption, ..silent_links(note.silence) },
+            links: silent_links(note.silence).encryption(note.encryption),
             silence: note.silence,
         }
     }
@@ -62,7 +57,7 @@ impl Credentials {
             network: note.network,
             own: note.secret.clone(),
             all: None,
-            links: LinkOptions { slabs, encryption: note.encryption, ..silent_links(silence) },
+            links: silent_links(silence).slabs(slabs).encryption(note.encryption),
             silence,
         }
     }
@@ -73,11 +68,16 @@ fn link_options() -> LinkOptions {
     let max_payload = LONGEST_PAYLOAD;
     let (window, formats) = (4 * frame_cost(max_payload), MOST_FORMATS);
     let capabilities = SHARED_MEMORY;
-    LinkOptions { max_payload, window, formats, heartbeat: None, capabilities, ..LinkOptions::default() }
+    LinkOptions::default()
+        .max_payload(max_payload)
+        .window(window)
+        .formats(formats)
+        .heartbeat(None)
+        .capabilities(capabilities)
 }
 
 /// Links of those who compute: they give no signs of life, and notice when agents give none for so long.
 pub(crate) fn silent_links(silence: Duration) -> LinkOptions {
-    let heartbeat = Heartbeat { every: Duration::ZERO, lost_after: silence };
-    LinkOptions { heartbeat: Some(heartbeat), ..link_options() }
+    let heartbeat = Heartbeat::default().every(Duration::ZERO).lost_after(silence);
+    link_options().heartbeat(heartbeat)
 }

@@ -16,6 +16,9 @@ use crate::ids::{LinkId, NodeId, Time};
 /// let pass without a word. The rest of a second is for the tunnel, before the node asks somebody else.
 const TCP_PATIENCE: Duration = Duration::from_millis(600);
 
+/// After so many vain attempts to reach the front-end, with nobody else to turn to, it has ended.
+const REFUSED: u32 = 3;
+
 /// A node that is being dialled.
 #[derive(Debug)]
 pub(super) struct Dialling {
@@ -31,6 +34,32 @@ pub(super) struct Dialling {
     /// … and until when the current one may.
     until: Option<Instant>,
     is_through_tunnel: bool,
+}
+
+/// The attempts to reach the front-end since it was last there.
+#[derive(Debug, Default)]
+pub(super) struct Attempts {
+    /// Nobody took the connection.
+    missed: u32,
+    /// Nobody listened at all.
+    refused: u32,
+}
+
+impl Attempts {
+    fn missed(&mut self, is_refused: bool) {
+        self.missed += 1;
+        self.refused += u32::from(is_refused);
+    }
+
+    /// Whether it could not be reached when it was last dialled.
+    pub(super) fn are_vain(&self) -> bool {
+        self.missed > 0
+    }
+
+    /// Whether nobody listens any more where it was.
+    pub(super) fn say_it_has_ended(&self) -> bool {
+        self.refused >= REFUSED
+    }
 }
 
 /// A way to another node.
@@ -118,8 +147,9 @@ impl Driver {
             return self.keep_link(id, link);
         }
         let is_walled_off = self.tunnel.as_ref().is_some_and(|tunnel| tunnel.was_needed);
-        let is_gone = dialling.to == NodeId::ROOT && dialling.is_refused && !is_walled_off;
-        self.front_end_refused += u32::from(is_gone);
+        if dialling.to == NodeId::ROOT {
+            self.front_end.missed(dialling.is_refused && !is_walled_off);
+        }
         self.node.closed(id, time);
     }
 
@@ -134,10 +164,26 @@ impl Driver {
     /// A node that was dialled is there.
     pub(super) fn reached(&mut self, dialling: &Dialling) {
         if dialling.to == NodeId::ROOT {
-            self.front_end_refused = 0;
+            self.front_end = Attempts::default();
         }
         if let Some(tunnel) = &mut self.tunnel {
             tunnel.was_needed |= dialling.is_through_tunnel;
+        }
+    }
+
+    /// A node that was dialled did not answer in time. Its system may have taken the connection.
+    pub(super) fn unanswered_by(&mut self, dialling: &Dialling, is_connected: bool) {
+        *self.unanswered.entry(dialling.to).or_default() += dialling.tried;
+        if dialling.to != NodeId::ROOT {
+            return;
+        }
+        if !is_connected {
+            return self.front_end.missed(false);
+        }
+        // It is there, and computes.
+        self.front_end = Attempts::default();
+        if self.adrift_since.is_some() {
+            self.adrift_since = Some(Instant::now());
         }
     }
 

@@ -21,15 +21,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use banyan_boot::listen_at;
-use banyan_link::{
-    Address, Bell, Frame, Heartbeat, Interest, Link, LinkOptions, Listener, PeerId, Poller, Ready, Slabs,
-};
+use banyan_link::{Address, Bell, Frame, Heartbeat, Interest, Link, Listener, PeerId, Poller, Ready, Slabs};
 use tracing::{debug, info, warn};
 
 use alarm::Alarm;
 use closed_children::{ClosedChildren, Fate};
 pub(crate) use credentials::{Credentials, silent_links};
-use dialling::{Dialling, Tunnel};
+use dialling::{Attempts, Tunnel};
 use memory::Below;
 pub(crate) use note::{Above, Invited, Note, NoteError, secret_of};
 use tree_link::{TreeLink, rank_of};
@@ -115,8 +113,7 @@ pub(crate) struct Driver {
     prepared: Instant,
     /// Since when there is no parent, nor a front-end that only does not answer.
     adrift_since: Option<Instant>,
-    /// How often in succession nobody listened where the front-end should.
-    front_end_refused: u32,
+    front_end: Attempts,
 }
 
 impl Driver {
@@ -158,7 +155,7 @@ impl Driver {
             listens_until: None,
             prepared: begin,
             adrift_since: None,
-            front_end_refused: 0,
+            front_end: Attempts::default(),
         })
     }
 
@@ -268,6 +265,15 @@ impl Driver {
         }
     }
 
+    /// The caller may sleep on the poller for any time: it is ready when a time is over.
+    pub(crate) fn set_alarm(&mut self) {
+        let Some(timeout) = self.prepare(None) else { return };
+        self.alarm = self.alarm.take().or_else(|| Alarm::new(&self.poller));
+        if let Some(alarm) = &mut self.alarm {
+            alarm.ring_within(timeout, self.prepared);
+        }
+    }
+
     /// Says in shared memory that this process may be asleep, if others wait on the poller; wakes them if there is something to
     /// look at.
     fn doze_watched(&mut self) {
@@ -314,8 +320,8 @@ impl Driver {
     /// A socket to a member that this program has started as this process: it gets its invitation, and becomes a child when it
     /// asks.
     pub(crate) fn invite(&mut self, process: u32, socket: OwnedFd, note: &Note) -> io::Result<LinkId> {
-        let heartbeat = Heartbeat { every: note.members_heartbeat(), lost_after: note.members_silence() };
-        let options = LinkOptions { heartbeat: Some(heartbeat), ..self.credentials.links.clone() };
+        let heartbeat = Heartbeat::default().every(note.members_heartbeat()).lost_after(note.members_silence());
+        let options = self.credentials.links.clone().heartbeat(heartbeat);
         let mut link = TreeLink::new(Link::inherited(socket, &options), true);
         // It may take its time until it joins.
         link.link_mut().set_silence(note.members_silence());
@@ -359,7 +365,12 @@ impl Driver {
 
     /// Whether nobody listens any more where the front-end was: it has ended.
     pub(crate) fn is_front_end_gone(&self) -> bool {
-        self.front_end_refused >= REFUSED
+        self.front_end.say_it_has_ended()
+    }
+
+    /// Whether the front-end could not be reached when it was last dialled.
+    pub(crate) fn misses_front_end(&self) -> bool {
+        self.front_end.are_vain()
     }
 
     fn time(&self, now: Instant) -> Time {
@@ -721,16 +732,13 @@ impl Driver {
     /// Closes a link when everything has gone that was sent on it; one that was not there in time at once.
     fn close(&mut self, id: LinkId) {
         let Some(link) = self.links.get_mut(&id) else { return };
-        let Some(Dialling { to, tried, .. }) = link.dialling.take() else {
+        let Some(dialling) = link.dialling.take() else {
             link.protocol_mut().close();
             return self.touch(id);
         };
-        *self.unanswered.entry(to).or_default() += tried;
-        if to == NodeId::ROOT && self.adrift_since.is_some() && link.is_connected() {
-            // It is there, and computes.
-            self.adrift_since = Some(Instant::now());
-        }
-        self.let_go(id);
+        let is_there = link.is_connected();
+        self.unanswered_by(&dialling, is_there);
+        self.remove(id);
     }
 
     /// Closes a link at once.
@@ -768,7 +776,7 @@ impl Driver {
         match (is_settled, self.adrift_since) {
             (true, _) => {
                 self.adrift_since = None;
-                self.front_end_refused = 0;
+                self.front_end = Attempts::default();
             }
             (false, None) => {
                 debug!(node = self.node.id().0, "looks for a node above");
@@ -887,6 +895,3 @@ impl Driver {
         open.any(|link| link.protocol().queued() > 0 || link.link().wants_write())
     }
 }
-
-/// After so many vain attempts to reach the front-end, with nobody else to turn to, it has ended.
-const REFUSED: u32 = 3;

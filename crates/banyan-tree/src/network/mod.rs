@@ -16,7 +16,7 @@
 //!
 //! fn main() -> Result<(), Box<dyn std::error::Error>> {
 //!     become_agent_if_asked(); // first of all: this program is the agent, too
-//!     let options = NetworkOptions { topology: Some("4x16".parse()?), ..NetworkOptions::default() };
+//!     let options = NetworkOptions::default().topology("4x16".parse()?);
 //!     let network = Network::launch(&ProcessDistribution::new("./back-end", ["--quiet"]), &options)?;
 //!     let stream = network.open(&network.everyone(), "max(value)")?;
 //!     stream.send(0, &Value { value: 17.0 })?;

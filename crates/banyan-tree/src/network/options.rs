@@ -9,6 +9,7 @@ use crate::node::NodeOptions;
 
 /// What can be chosen for a network; the defaults suit most.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct NetworkOptions {
     /// The shape of the tree: `4x16`, say, or what a file says. Without one, agents follow the hosts of the members.
     pub topology: Option<Shape>,
@@ -26,6 +27,17 @@ pub struct NetworkOptions {
     /// … and how long an agent may be silent before its children and its parent go on without it.
     pub silence: Duration,
 }
+
+banyan_ndr::setters!(NetworkOptions {
+    session: SessionOptions,
+    only_tcp: bool,
+    node: NodeOptions,
+    join_deadline: Duration,
+    heartbeat: Duration,
+    silence: Duration,
+} some {
+    topology: Shape,
+});
 
 impl Default for NetworkOptions {
     fn default() -> NetworkOptions {

@@ -16,7 +16,7 @@ use crate::error::TreeError;
 use crate::format_book::FormatBook;
 use crate::ids::{Level, NodeId};
 use crate::node::Node;
-use crate::reduce::registered_filters;
+use crate::registered_filters::registered_filters;
 
 /// See the module.
 pub(super) struct Root {
@@ -57,11 +57,11 @@ impl Root {
         let bell = Bell::new()?;
         self.driver.watch_bell(&bell)?;
         std::thread::scope(|scope| {
-            let launched = scope.spawn(|| {
+            let launched = std::thread::Builder::new().name("launch".into()).spawn_scoped(scope, || {
                 let session = launch.attempt(options);
                 bell.ring();
                 session
-            });
+            })?;
             while !launched.is_finished() {
                 self.driver.turn(Some(Instant::now() + Duration::from_millis(100)))?;
             }

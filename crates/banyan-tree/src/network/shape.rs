@@ -10,12 +10,13 @@ use banyan_topology::{Spec, Topology, TopologyError};
 /// use banyan_tree::{NetworkOptions, topology::Topology};
 ///
 /// let file = "localhost:0 => localhost:1 localhost:2 ;"; // as MRNet writes it
-/// let options = NetworkOptions { topology: Some(Topology::parse(file, None)?.into()), ..NetworkOptions::default() };
-/// let same = NetworkOptions { topology: Some("flat:2".parse()?), ..NetworkOptions::default() };
+/// let options = NetworkOptions::default().topology(Topology::parse(file, None)?.into());
+/// let same = NetworkOptions::default().topology("flat:2".parse()?);
 /// # drop((options, same));
 /// # Ok::<(), banyan_tree::topology::TopologyError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Shape {
     /// A word: `4x16`, say.
     Spec(Spec),

@@ -67,6 +67,7 @@ pub(super) struct Whole {
     pub(super) number: WaveNumber,
     pub(super) members: Arc<RankSet>,
     pub(super) missing: RankSet,
+    pub(super) tag: u32,
     pub(super) format: FormatId,
     pub(super) body: Bytes,
 }
@@ -144,8 +145,9 @@ impl Core {
         let number = delivery.number(*next);
         let wave = match &delivery.bodies {
             Ok(bodies) => {
-                let (members, format, body) = (Arc::clone(&delivery.members), bodies.format(), bodies.body(*next));
-                Ok(Whole { stream, number, members, missing: delivery.missing.clone(), format, body })
+                let (members, missing) = (Arc::clone(&delivery.members), delivery.missing.clone());
+                let (tag, format, body) = (bodies.tag(), bodies.format(), bodies.body(*next));
+                Ok(Whole { stream, number, members, missing, tag, format, body })
             }
             Err(error) => Err(TreeError::Uncombined { stream, wave: number, cause: error.to_string() }),
         };

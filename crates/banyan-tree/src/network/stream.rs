@@ -81,7 +81,7 @@ impl Stream {
         let body = encode_body(record, &mut scratch)?;
         check_length(body.len())?;
         let body = self.slabs().join(body.len(), body.slices());
-        self.multicast(tag, R::format(), &body, limit.into())
+        self.send_encoded(None, tag, R::format(), &body, limit.into())
     }
 
     /// As [`send`](Self::send), a record without a compiled type.
@@ -100,7 +100,7 @@ impl Stream {
         let body = record.to_body()?;
         check_length(body.len())?;
         let body = self.slabs().join(body.len(), [&body[..]]);
-        self.multicast(tag, &record.format, &body, limit.into())
+        self.send_encoded(None, tag, &record.format, &body, limit.into())
     }
 
     /// As [`send`](Self::send), the body of a record with its format, such as [`Wave::body`] and [`Wave::format`] of another
@@ -125,7 +125,72 @@ impl Stream {
     ) -> Result<(), TreeError> {
         check_body(format, body)?;
         let body = self.slabs().join(body.len(), [body]);
-        self.multicast(tag, format, &body, limit.into())
+        self.send_encoded(None, tag, format, &body, limit.into())
+    }
+
+    /// Sends a record to some members of the stream, at the cost of the way to these: agents that have none of them below do
+    /// not hear of it. The members get it in order with everything else that is sent on the stream. Members that are lost do
+    /// not get it. Waits while a member of the stream is too far behind, as [`send`](Self::send) does.
+    ///
+    /// ```no_run
+    /// # fn tell(network: &banyan_tree::Network) -> Result<(), Box<dyn std::error::Error>> {
+    /// # #[derive(banyan_ndr::Record)]
+    /// # struct Level { verbosity: u32 }
+    /// const SET_LEVEL: u32 = 7;
+    /// let stream = network.open(&network.everyone(), "max(temp)")?;
+    /// stream.send_to(&"3,17,40-43".parse()?, SET_LEVEL, &Level { verbosity: 2 })?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`send`](Self::send), [`TreeError::NotMembers`] when one of them is not a member of the stream, and
+    /// [`TreeError::NobodyLeft`] when none of them is left.
+    pub fn send_to<R: Record>(&self, members: &RankSet, tag: u32, record: &R) -> Result<(), TreeError> {
+        self.send_to_timeout(members, tag, record, Deadline::NEVER)
+    }
+
+    /// As [`send_to`](Self::send_to), but waits no longer than the limit. After it, nothing is sent.
+    ///
+    /// # Errors
+    /// As [`send_to`](Self::send_to), and [`TreeError::Behind`] when a member is too far behind until the limit.
+    pub fn send_to_timeout<R: Record>(
+        &self,
+        members: &RankSet,
+        tag: u32,
+        record: &R,
+        limit: impl Into<Deadline>,
+    ) -> Result<(), TreeError> {
+        let mut scratch = Scratch::new();
+        let body = encode_body(record, &mut scratch)?;
+        check_length(body.len())?;
+        let body = self.slabs().join(body.len(), body.slices());
+        self.send_encoded(Some(members), tag, R::format(), &body, limit.into())
+    }
+
+    /// As [`send_to`](Self::send_to), a record without a compiled type.
+    ///
+    /// # Errors
+    /// As [`send_to`](Self::send_to).
+    pub fn send_dyn_to(&self, members: &RankSet, tag: u32, record: &DynRecord) -> Result<(), TreeError> {
+        self.send_dyn_to_timeout(members, tag, record, Deadline::NEVER)
+    }
+
+    /// As [`send_dyn_to`](Self::send_dyn_to), but waits no longer than the limit. After it, nothing is sent.
+    ///
+    /// # Errors
+    /// As [`send_to_timeout`](Self::send_to_timeout).
+    pub fn send_dyn_to_timeout(
+        &self,
+        members: &RankSet,
+        tag: u32,
+        record: &DynRecord,
+        limit: impl Into<Deadline>,
+    ) -> Result<(), TreeError> {
+        let body = record.to_body()?;
+        check_length(body.len())?;
+        let body = self.slabs().join(body.len(), [&body[..]]);
+        self.send_encoded(Some(members), tag, &record.format, &body, limit.into())
     }
 
     /// Where long bodies are put to be sent.
@@ -133,18 +198,32 @@ impl Stream {
         self.shared.core().driver.slabs().clone()
     }
 
-    /// Sends a body to all members.
-    fn multicast(&self, tag: u32, format: &Format, body: &Bytes, deadline: Deadline) -> Result<(), TreeError> {
+    /// Sends a body to some members, or all.
+    fn send_encoded(
+        &self,
+        some: Option<&RankSet>,
+        tag: u32,
+        format: &Format,
+        body: &Bytes,
+        deadline: Deadline,
+    ) -> Result<(), TreeError> {
+        let chosen = some.map(|members| Arc::new(members.clone()));
         self.shared.wait_for_room(self.id, deadline, |core| {
-            if let Some(error) = core.nobody_left(&self.members) {
+            if let Some(error) = core.nobody_left(some.unwrap_or(&self.members)) {
                 return Some(Err(error));
             }
             if let Err(error) = core.driver.formats().learn(format) {
                 return Some(Err(error.into()));
             }
-            match core.driver.node_mut().multicast(self.id, tag, format.id(), body.clone()) {
+            let node = core.driver.node_mut();
+            let sent = match &chosen {
+                Some(members) => node.send_to(self.id, Arc::clone(members), tag, format.id(), body.clone()),
+                None => node.multicast(self.id, tag, format.id(), body.clone()),
+            };
+            match sent {
                 Ok(()) => Some(Ok(())),
                 Err(SendError::Full) => None,
+                Err(SendError::Others { stream, others }) => Some(Err(TreeError::NotMembers { stream, others })),
                 Err(SendError::Unfiltered(error)) => Some(Err(unfiltered(self.id, tag, error))),
                 Err(_) => Some(Err(TreeError::NoStream(self.id))),
             }
@@ -260,6 +339,12 @@ impl Wave {
     /// Who was waited for and did not come in time: nobody, unless the stream has a timeout.
     pub fn missing(&self) -> &RankSet {
         &self.whole.missing
+    }
+
+    /// The tag that its member gave the record ([`BackEnd::send_tagged`](crate::BackEnd::send_tagged)); 0 without one. Members
+    /// of one wave may give several: then it is the tag of the lowest rank that is in the wave with a record.
+    pub fn tag(&self) -> u32 {
+        self.whole.tag
     }
 
     /// The record as it came.

@@ -4,7 +4,6 @@ use std::collections::HashSet;
 
 use banyan_boot::RankSet;
 
-use super::log::Log;
 use super::{Action, EARLY_STREAMS_OF_CHILD, Node};
 use crate::ids::{LinkId, NodeId, StreamId, Time};
 use crate::message::{Attach, Gone, Message, NodeInfo, Resume};
@@ -39,13 +38,17 @@ impl Node {
             check_members_word(child, &message)?;
         }
         match message {
-            Message::Placed { places, resumes, is_new } => self.placed(link, places, resumes, is_new, now),
+            Message::Placed { places, resumes, is_new } => {
+                self.joins.tell(link);
+                self.placed(link, places, resumes, is_new, now);
+            }
             Message::Ended { node, members } => return self.witnessed(link, node, &members),
             // One that has moved is another's to speak of.
             Message::Gone(gone) if self.below.link_towards(gone.node) != Some(link) => {}
             Message::Gone(mut gone) => {
                 let (known, members) = (self.received_over(link), self.below.members_below(gone.node));
                 self.complete(&mut gone.resumes, &known, &members);
+                raise(&mut gone.resumes, &known);
                 self.gone(gone, now);
             }
             Message::Participate { stream, next } => return self.participate(link, stream, next),
@@ -204,6 +207,7 @@ impl Node {
         }
         let before = self.below.get(first.node).filter(|known| known.epoch < first.epoch);
         let known = self.known_resumes(first.node);
+        let assured = if is_new { Vec::new() } else { self.assured_of(&places) };
         for place in &places {
             self.below.place(*place);
         }
@@ -225,11 +229,13 @@ impl Node {
             self.begin_now(&mut resumes, &members);
         }
         self.complete(&mut resumes, &[], &members);
+        raise(&mut resumes, &assured);
         self.note_early_resumes(link, &resumes);
         self.note_beginners(&members, &resumes);
         self.is_below_changed = true;
         self.note_successors(&places, now);
         self.welcome_back(&places, before.is_some_and(|before| before.epoch.life() == first.epoch.life()));
+        self.joins.note(link);
         self.send_up(Message::Placed { places, resumes: resumes.clone(), is_new });
         for place in missing {
             self.gone(Gone { node: place.node, epoch: place.epoch, is_certain: false, resumes: known.clone() }, now);
@@ -284,11 +290,10 @@ impl Node {
 
     /// How far a child and all below it were at least, when they were last heard of.
     fn received_over(&self, link: LinkId) -> Vec<Resume> {
-        let received = |id: StreamId, log: &Log| {
-            log.received_by(link).map(|received| Resume { stream: id, next: received, received })
-        };
-        let control = received(StreamId::CONTROL, &self.control);
-        let others = self.streams.iter().filter_map(|(id, stream)| received(*id, &stream.log));
+        let resume = |stream: StreamId, received: u64| Resume { stream, next: received, received };
+        let control = self.control.received_by(link).map(|received| resume(StreamId::CONTROL, received));
+        let others = self.streams.iter();
+        let others = others.filter_map(|(id, stream)| Some(resume(*id, stream.log.assured_by(link)?)));
         control.into_iter().chain(others).collect()
     }
 
@@ -323,12 +328,51 @@ impl Node {
         adrift.or(old_link.map(|link| self.received_over(link))).unwrap_or_default()
     }
 
+    /// How far all members among these were at least, by what is known of where they were until now: nothing before that is
+    /// for them, or they have it, also if they have not heard of it.
+    fn assured_of(&self, places: &[NodeInfo]) -> Vec<Resume> {
+        let Some(first) = places.first() else { return Vec::new() };
+        let mut assured: Option<Vec<Resume>> = None;
+        let mut parents = HashSet::new();
+        for place in places.iter().filter(|place| place.rank.is_some()) {
+            let Some(known) = self.below.get(place.node) else { return Vec::new() };
+            if !self.was_only_there(known, *place, *first) {
+                return Vec::new();
+            }
+            let is_adrift = self.root.as_ref().is_some_and(|root| root.is_adrift(place.node));
+            if parents.insert(known.parent) || is_adrift || known.parent == self.id {
+                let resumes = self.known_resumes(place.node);
+                match &mut assured {
+                    None => assured = Some(resumes),
+                    Some(assured) => lower(assured, &resumes),
+                }
+            }
+        }
+        assured.unwrap_or_default()
+    }
+
+    /// Whether a node has got nothing from elsewhere since it was where it is known to be. The front-end hears of everyone who
+    /// gets something. Others go by how often the node that moves has asked for a parent.
+    fn was_only_there(&self, known: NodeInfo, place: NodeInfo, first: NodeInfo) -> bool {
+        if known.epoch.life() != place.epoch.life() {
+            return false;
+        }
+        if let Some(root) = &self.root {
+            return !self.below.chain(place.node).any(|node| root.has_given_up(node));
+        }
+        let before = self.below.epoch(first.node).is_some_and(|epoch| epoch.0 + 1 == first.epoch.0);
+        let is_with_it =
+            place.node == first.node || (known == place && self.below.chain(place.node).any(|node| node == first.node));
+        before && is_with_it
+    }
+
     fn forget_upwards(&mut self, link: LinkId) {
         self.early_children.retain(|(early, _)| *early != link);
         self.early_resumes.retain(|(early, _), _| *early != link);
         self.below.unlink_child(link);
         self.halted.remove(&link);
         self.answers.remove(&link);
+        self.joins.forget(link);
         for id in self.stream_ids() {
             if let Some(stream) = self.streams.get_mut(&id) {
                 stream.gathering.withdraw(link);
@@ -346,6 +390,25 @@ impl Node {
             }
             self.pump_down(id);
         }
+    }
+}
+
+/// Of streams that both speak of, the lower; of others nothing.
+fn lower(resumes: &mut Vec<Resume>, others: &[Resume]) {
+    resumes.retain_mut(|resume| {
+        let other = others.iter().find(|other| other.stream == resume.stream);
+        other.is_some_and(|other| {
+            resume.received = resume.received.min(other.received);
+            true
+        })
+    });
+}
+
+/// Says of nodes that they are as far as is known of them. Of the control stream they know best.
+fn raise(resumes: &mut [Resume], known: &[Resume]) {
+    for resume in resumes.iter_mut().filter(|resume| resume.stream != StreamId::CONTROL) {
+        let known = known.iter().find(|known| known.stream == resume.stream);
+        resume.received = known.map_or(resume.received, |known| known.received.max(resume.received));
     }
 }
 

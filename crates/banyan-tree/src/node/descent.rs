@@ -8,14 +8,14 @@ use std::sync::Arc;
 
 use banyan_boot::RankSet;
 use banyan_ndr::FormatId;
+use banyan_reduce::{Bodies, FilterRole};
 use bytes::Bytes;
 
 use super::Node;
 use super::stream::Stream;
 use crate::ids::{StreamId, Wave};
-use crate::message::{Packet, Scatter};
-use crate::reduce::FilterRole;
-use crate::run::{Bodies, Run};
+use crate::message::{Chosen, Packet, Scatter};
+use crate::run::Run;
 use crate::stream_options::Direction;
 use crate::transformation::TransformationError;
 use crate::wire::LONGEST_MESSAGE;
@@ -35,10 +35,13 @@ impl Node {
         let place = self.filter_place();
         match self.streams.get_mut(&id) {
             Some(stream) if stream.down.is_some() => {
-                let has_failed_above = matches!(packet, Packet::Failed { .. });
-                let made = stream.descend(sequence, packet, place);
+                let has_failed_above = matches!(packet.content(), Packet::Failed { .. });
+                let members = Arc::clone(&stream.opening.members);
+                let made = stream.descend(sequence, members, packet, place);
                 // The front-end and members have the error in place of the record.
-                if let (Packet::Failed { cause, .. }, FilterRole::Inner, false) = (&made, place, has_failed_above) {
+                if let (Packet::Failed { cause, .. }, FilterRole::Inner, false) =
+                    (made.content(), place, has_failed_above)
+                {
                     self.uncombined(id, Direction::Down, Wave(sequence), cause);
                 }
                 made
@@ -49,10 +52,14 @@ impl Node {
 }
 
 impl Stream {
-    fn descend(&mut self, sequence: u64, packet: Packet, place: FilterRole) -> Packet {
+    fn descend(&mut self, sequence: u64, members: Arc<RankSet>, packet: Packet, place: FilterRole) -> Packet {
         match packet {
+            Packet::Chosen(chosen) => {
+                let Chosen { members, content } = Arc::unwrap_or_clone(chosen);
+                let content = self.descend(sequence, Arc::clone(&members), content, place);
+                Packet::Chosen(Arc::new(Chosen { members, content }))
+            }
             Packet::Record { tag, format, body, is_partial } => {
-                let members = Arc::clone(&self.opening.members);
                 let made = self.make_down(sequence, members, Bodies::one(format, body), is_partial, place);
                 match made {
                     Ok((format, body)) => Packet::Record { tag, format, body, is_partial: true },

@@ -5,10 +5,11 @@
 
 use std::collections::BTreeSet;
 
+use banyan_reduce::{FilterRole, Recovery};
+
 use super::{Node, Report};
 use crate::ids::{Level, NodeId, StreamId};
 use crate::message::{NodeInfo, Opening};
-use crate::reduce::{self, Recovery};
 use crate::stream_options::Direction;
 
 impl Node {
@@ -49,8 +50,8 @@ impl Node {
         let Some(stream) = self.streams.get(&stream) else { return Vec::new() };
         let options = &stream.opening.options;
         let of_agent = [
-            (Direction::Up, options.upward(reduce::FilterRole::Inner, level)),
-            (Direction::Down, options.downward(reduce::FilterRole::Inner, level)),
+            (Direction::Up, options.upward(FilterRole::Inner, level)),
+            (Direction::Down, options.downward(FilterRole::Inner, level)),
         ];
         let chosen = of_agent.into_iter().filter_map(|(direction, text)| Some((direction, text?)));
         chosen.filter(|(_, text)| self.loses(text)).map(|(direction, text)| (direction, text.to_owned())).collect()

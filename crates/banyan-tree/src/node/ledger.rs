@@ -135,6 +135,19 @@ impl Ledger {
         self.expect(self.expected.union(&newcomers));
     }
 
+    /// Of those who are there, these are waited for from now on. Whether someone is who was not before.
+    pub(super) fn expect_newcomers_among(&mut self, members: &RankSet) -> bool {
+        let others = self.newcomers.difference(members);
+        let newcomers = std::mem::take(&mut self.newcomers).difference(&others);
+        if others.is_empty() {
+            self.unanswered = 0;
+        }
+        self.newcomers = others;
+        self.behind.retain(|rank, _| !newcomers.contains(*rank));
+        self.expect(self.expected.union(&newcomers));
+        !newcomers.is_empty()
+    }
+
     /// These members, who may have been waited for, have not heard of anything: they are waited for from when they are sent
     /// something, or contribute.
     pub(super) fn begin_again(&mut self, members: &RankSet, under_way: usize) {

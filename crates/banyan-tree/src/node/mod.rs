@@ -26,6 +26,7 @@ mod below;
 mod catalogue;
 mod chance;
 mod children;
+mod chosen;
 mod closed;
 mod counters;
 mod descent;
@@ -34,6 +35,7 @@ mod failures;
 mod figures;
 mod gathering;
 mod holders;
+mod joins;
 mod kept;
 mod ledger;
 mod log;
@@ -47,6 +49,7 @@ mod report;
 mod resends;
 mod root;
 mod scatter;
+mod slots;
 mod stopped;
 mod stream;
 mod succession;
@@ -62,6 +65,7 @@ use ascent::{Ascent, State};
 use below::Below;
 use closed::Closed;
 use failures::ToldFailures;
+use joins::Joins;
 use log::Log;
 use root::Root;
 use stream::Stream;
@@ -111,6 +115,19 @@ pub struct NodeOptions {
     /// What pauses and the order of equals follow from, together with the node's id.
     pub seed: u64,
 }
+
+banyan_ndr::setters!(NodeOptions {
+    capacity: usize,
+    window_waves: u64,
+    window_bytes: usize,
+    ahead_packets: usize,
+    ahead_bytes: usize,
+    adrift: Duration,
+    unanswered: impl Into<Option<Duration>>,
+    stopped: impl Into<Option<Duration>>,
+    orphan: Duration,
+    seed: u64,
+});
 
 impl NodeOptions {
     /// How long the front-end waits for a node that has lost its parent, unless it is told otherwise.
@@ -175,6 +192,7 @@ pub struct Node {
     transformations: Arc<dyn Transformations + Sync>,
     ascent: Ascent,
     below: Below,
+    joins: Joins,
     /// Whether someone below has come or gone since this node last asked for a parent.
     is_below_changed: bool,
     /// The control stream: the same packets for all, taken at once.
@@ -286,6 +304,7 @@ impl Node {
             transformations,
             below: Below::new(Candidate { node: id, level: ascent.level() }),
             ascent,
+            joins: Joins::default(),
             is_below_changed: false,
             control: Log::from_the_first(),
             control_reported: 0,

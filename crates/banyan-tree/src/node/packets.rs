@@ -1,24 +1,24 @@
 //! What goes down: packets, from the front-end to the members of a stream.
 
-use std::ops::Bound;
+use std::ops::{Bound, Range};
 use std::sync::Arc;
 
 use banyan_boot::RankSet;
 use banyan_ndr::FormatId;
+use banyan_reduce::FilterRole;
 use bytes::Bytes;
 use tracing::debug;
 
 use super::kept::Kept;
 use super::ledger::Ledger;
-use super::log::{Log, Taken};
+use super::log::{Due, Log, Taken};
 use super::patience::Patience;
 use super::records::Records;
 use super::reliable::window_of_member;
-use super::stream::{Caution, Stream};
+use super::stream::{Caution, Stream, Waiting};
 use super::{EARLY_STREAMS, EARLY_STREAMS_OF_CHILD, Early, Node, Report};
 use crate::ids::{LinkId, NodeId, StreamId, Wave};
 use crate::message::{Message, Opening, Packet, Resume};
-use crate::reduce::FilterRole;
 use crate::sorted::SortedMap;
 use crate::stream_options::{Direction, StreamOptions};
 use crate::synchronisation::Synchronisation;
@@ -44,6 +44,14 @@ pub enum SendError {
         /// The records.
         parts: u32,
     },
+    /// Not members of the stream.
+    #[error("members {others} are not in {stream}; Stream::members has those that are")]
+    Others {
+        /// The stream.
+        stream: StreamId,
+        /// Who is not in it.
+        others: RankSet,
+    },
     /// The front-end's filter for what goes down made nothing of it.
     #[error(transparent)]
     Unfiltered(#[from] TransformationError),
@@ -57,6 +65,7 @@ pub enum SendError {
 
 /// A record that a member has received.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Received {
     /// The stream.
     pub stream: StreamId,
@@ -118,10 +127,10 @@ impl Node {
         }
         let sequence = known.log.next();
         let packet = self.descend(stream, sequence, packet);
-        if let Packet::Failed { cause, .. } = packet {
+        if let Packet::Failed { cause, .. } = packet.content() {
             return Err(TransformationError(cause.to_string()).into());
         }
-        self.await_newcomers(stream);
+        self.await_newcomers(stream, &packet);
         let Some(log) = self.log_mut(stream) else { return Err(SendError::NoStream(stream)) };
         log.append(packet);
         self.pump_down(stream);
@@ -132,26 +141,25 @@ impl Node {
     /// At a member: the next record of a stream.
     pub fn take_packet(&mut self, id: StreamId) -> Option<Received> {
         let stream = self.streams.get_mut(&id)?;
-        let Some((sequence, packet)) = stream.inbox.pop_front() else {
+        let Some(Waiting { sequence, not_for_it, packet }) = stream.inbox.pop_front() else {
             self.tell_end_of_skip(id);
             return None;
         };
-        let before = sequence.saturating_sub(stream.consumed);
+        let before = sequence.saturating_sub(stream.consumed + not_for_it);
         stream.consumed = sequence + 1;
         stream.unreported_bytes += packet.size();
         self.tell_skipped(id, before);
         self.report_received(id);
-        match packet {
-            Packet::Record { tag, format, body, .. } => Some(Received { stream: id, tag, record: Ok((format, body)) }),
-            Packet::Failed { tag, cause } => {
-                Some(Received { stream: id, tag, record: Err(TransformationError(cause.to_string())) })
-            }
+        let (tag, record) = match packet.content() {
+            Packet::Record { tag, format, body, .. } => (*tag, Ok((*format, body.clone()))),
+            Packet::Failed { tag, cause } => (*tag, Err(TransformationError(cause.to_string()))),
             Packet::Scatter(scatter) => {
                 let body = scatter.part_of(self.rank?)?;
-                Some(Received { stream: id, tag: scatter.tag, record: Ok((scatter.bodies.format(), body)) })
+                (scatter.tag, Ok((scatter.bodies.format(), body)))
             }
-            Packet::Open(_) | Packet::Close(_) | Packet::Over => None,
-        }
+            Packet::Chosen(_) | Packet::Open(_) | Packet::Close(_) | Packet::Over => return None,
+        };
+        Some(Received { stream: id, tag, record })
     }
 
     /// The children of this node that are furthest behind in taking packets of a stream.
@@ -200,16 +208,18 @@ impl Node {
             return self.ask_missing(id, sequence);
         }
         let packet = if log.needs(sequence, &packet) { self.descend(id, sequence, packet) } else { packet };
+        let joins = self.joins.heard();
         let Some(log) = self.log_mut(id) else { return };
         let is_for_program = rank.is_some() && id != StreamId::CONTROL;
-        match if is_for_program { log.pass(sequence) } else { log.take(sequence, &packet) } {
+        match if is_for_program { log.pass(sequence) } else { log.take(sequence, &packet, joins) } {
             // What a member has not taken is nothing to report.
             Taken::New if is_for_program => return self.take_new(id, sequence, packet),
             Taken::New => self.take_new(id, sequence, packet),
-            Taken::Known => self.repeat_received(id, sequence),
-            Taken::For(links) => {
+            Taken::Known => self.repeat_received(id, sequence..sequence + 1),
+            Taken::Dropped => {
+                let links = log.waiting_for(sequence);
                 links.into_iter().for_each(|link| self.send_old(link, id, sequence, &packet));
-                self.repeat_received(id, sequence);
+                self.repeat_received(id, sequence..sequence + 1);
             }
             Taken::TooEarly => {
                 let from = log.next();
@@ -227,15 +237,27 @@ impl Node {
 
     /// Sends a packet that is not kept here to a child that needs it.
     fn send_old(&mut self, link: LinkId, id: StreamId, sequence: u64, packet: &Packet) {
-        let wanted = self.concerned(link, id);
-        match packet.for_members(&wanted) {
-            Some(packet) => self.send(link, Message::Packet { stream: id, sequence, packet }),
-            None => self.log_mut(id).into_iter().for_each(|log| log.rewind(link, sequence)),
+        let packet = match packet {
+            Packet::Chosen(_) if self.joins.last(link) > self.joins.heard() => return,
+            Packet::Chosen(chosen) => chosen.for_members(self.below.members(link)),
+            packet => match packet.for_members(&self.concerned(link, id)) {
+                Some(packet) => Some(packet),
+                // It is asked for again.
+                None => return,
+            },
+        };
+        let Some(log) = self.log_mut(id) else { return };
+        match packet {
+            Some(packet) => {
+                let from = log.step(link);
+                self.send_due(id, Due { link, from, sequence, packet });
+            }
+            None => log.step_over(link, sequence),
         }
     }
 
     /// Remembers the first packet that is to be had of a stream this node has not heard of: it will ask for it again.
-    fn note_early_packet(&mut self, id: StreamId, first: u64) {
+    pub(super) fn note_early_packet(&mut self, id: StreamId, first: u64) {
         if let Some(early) = self.early(id) {
             early.packet.get_or_insert(first);
         }
@@ -275,9 +297,12 @@ impl Node {
                 self.is_over = true;
                 self.report(Report::Over);
             }
-            Packet::Record { .. } | Packet::Failed { .. } | Packet::Scatter(_) if self.rank.is_some() => {
+            Packet::Record { .. } | Packet::Failed { .. } | Packet::Scatter(_) | Packet::Chosen(_)
+                if self.rank.is_some() =>
+            {
                 if let Some(stream) = self.streams.get_mut(&id) {
-                    stream.inbox.push_back((sequence, packet));
+                    let not_for_it = std::mem::take(&mut stream.not_for_it);
+                    stream.inbox.push_back(Waiting { sequence, not_for_it, packet });
                     if std::mem::take(&mut stream.is_beginner) {
                         self.tell_participation(id);
                     }
@@ -392,14 +417,15 @@ impl Node {
     }
 
     /// At a member that has taken all there is: says how many are missing behind that.
-    fn tell_end_of_skip(&mut self, id: StreamId) {
+    pub(super) fn tell_end_of_skip(&mut self, id: StreamId) {
         let is_member = self.rank.is_some();
         let Some(stream) = self.streams.get_mut(&id).filter(|stream| is_member && stream.inbox.is_empty()) else {
             return;
         };
-        let missing = stream.log.next().saturating_sub(stream.consumed);
+        let not_for_it = std::mem::take(&mut stream.not_for_it);
+        let missing = stream.log.next().saturating_sub(stream.consumed + not_for_it);
+        stream.consumed = stream.log.next();
         if missing > 0 {
-            stream.consumed = stream.log.next();
             stream.is_beginner = true;
             self.tell_skipped(id, missing);
             self.tell_participation(id);
@@ -500,23 +526,27 @@ impl Node {
         let wanted = self.wanted(id);
         let Some(log) = self.log_mut(id) else { return };
         let begun = log.take_begun();
-        let sends = log.take_due(&wanted);
+        let dues = self.take_due(id, &wanted);
+        let Some(log) = self.log_mut(id) else { return };
+        let answered = log.take_answered();
         let ask = log.take_question();
         if let Some(stream) = self.streams.get_mut(&id) {
-            sends.iter().for_each(|(_, _, packet)| stream.traffic.down(packet));
+            dues.iter().for_each(|due| stream.traffic.down(&due.packet));
         }
         for (link, until) in begun {
             self.send(link, Message::Skipped { stream: id, until });
         }
-        for (link, sequence, packet) in sends {
-            self.send(link, Message::Packet { stream: id, sequence, packet });
+        for due in dues {
+            self.send_due(id, due);
+        }
+        for (link, from, until) in answered {
+            self.send_gap(link, id, from, until);
         }
         match ask {
             Some(_) if is_root => {
                 let Some(log) = self.log_mut(id) else { return };
-                let start = log.start();
-                for link in log.skip(start) {
-                    self.send(link, Message::Skipped { stream: id, until: start });
+                for (link, until) in log.skip_dropped() {
+                    self.send(link, Message::Skipped { stream: id, until });
                 }
                 return self.pump_down(id);
             }
@@ -524,6 +554,27 @@ impl Node {
             None => {}
         }
         self.report_received(id);
+    }
+
+    fn take_due(&mut self, id: StreamId, wanted: &SortedMap<LinkId, RankSet>) -> Vec<Due> {
+        let Node { below, joins, streams, control, .. } = self;
+        let log = match id {
+            StreamId::CONTROL => Some(control),
+            _ => streams.get_mut(&id).map(|stream| &mut stream.log),
+        };
+        log.map(|log| log.take_due(wanted, joins, |link, chosen| chosen.for_members(below.members(link))))
+            .unwrap_or_default()
+    }
+
+    /// Sends a child a packet, and before it that those between are not for it.
+    fn send_due(&mut self, id: StreamId, due: Due) {
+        let Due { link, from, sequence, packet } = due;
+        if from < sequence {
+            self.send_gap(link, id, from, sequence);
+        } else if let Packet::Chosen(_) = packet {
+            self.tell_joins(link);
+        }
+        self.send(link, Message::Packet { stream: id, sequence, packet });
     }
 
     /// The members below each child that something can be sent to, if there are packets that not all get the same of.
@@ -549,9 +600,9 @@ impl Node {
 
     /// Tells a parent that has sent again what this node had told it to have taken. It did not believe that, before it had
     /// sent it.
-    fn repeat_received(&mut self, id: StreamId, sequence: u64) {
+    pub(super) fn repeat_received(&mut self, id: StreamId, again: Range<u64>) {
         let reported = self.streams.get(&id).map_or(self.control_reported, |stream| stream.reported);
-        if sequence + 1 == reported {
+        if again.start < reported && reported <= again.end {
             self.tell_received(id);
         }
     }
@@ -599,7 +650,7 @@ impl Node {
     /// The first packet that someone at or below this node has not taken.
     pub(super) fn received(&self, stream: &Stream) -> u64 {
         match self.rank {
-            Some(_) => stream.inbox.front().map_or(stream.log.next(), |(sequence, _)| *sequence),
+            Some(_) => stream.inbox.front().map_or(stream.log.next(), |waiting| waiting.sequence),
             // Who does not know yet where its log begins has nobody below who waits for anything.
             None if !stream.log.is_started() => stream.log.received_by_children().unwrap_or(Resume::NOW),
             None => stream.log.received_by_children().unwrap_or(stream.log.next()),

@@ -32,6 +32,7 @@ impl Node {
         self.epoch = Epoch(self.epoch.0 + 1);
         let State::Asking { candidate, .. } = self.ascent.state() else { return };
         self.is_below_changed = false;
+        self.joins.ask();
         let attach = Attach {
             place: self.place(candidate.node),
             is_urgent: self.ascent.is_urgent(),
@@ -95,6 +96,8 @@ impl Node {
             Message::Listed(opening) => self.listed(&opening),
             Message::Succeeded(succession) => self.succeeded(&succession, now),
             Message::Skipped { stream, until } => self.skipped(stream, until),
+            Message::Gap { stream, from, until } => self.gap(stream, from, until),
+            Message::JoinsHeard(joins) => self.joins.hear(joins),
             Message::Begin { stream, next } => self.begin(stream, next),
             Message::WantReceipt(stream) => self.ask_received(stream),
             Message::Again(stream) => self.resume_upwards(stream),
@@ -112,6 +115,7 @@ impl Node {
         self.ascent.attached(link, candidate.node, &ancestry);
         self.listed.clear();
         self.tell_ancestry();
+        self.joins.begin(self.is_below_changed);
         if std::mem::take(&mut self.is_below_changed) {
             // Children have come or gone while the parent made up its mind.
             let places = std::iter::once(self.place(candidate.node)).chain(self.below.everyone()).collect();

@@ -13,6 +13,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use banyan_boot::RankSet;
+use banyan_reduce::FilterRole;
 
 use super::packets::SendError;
 use super::reliable::Reliable;
@@ -21,7 +22,6 @@ use super::waves::Delivery;
 use super::{Action, Node};
 use crate::ids::{LinkId, NodeId, StreamId, Wave};
 use crate::message::Message;
-use crate::reduce::FilterRole;
 use crate::run::Run;
 use crate::sorted::SortedMap;
 use crate::stream_options::Direction;
@@ -228,7 +228,9 @@ impl Stream {
         let (mut sifted, mut rest) = (Vec::new(), Some(run));
         while let Some(run) = rest {
             let (made, error) = match self.transformation.sift(&run, place) {
-                Ok(made) if made.first == run.first && made.end() <= run.end() => (Some(made), None),
+                Ok(made) if made.first == run.first && made.end() <= run.end() => {
+                    (Some(Run { bodies: made.bodies.tagged(run.bodies.tag()), ..made }), None)
+                }
                 Ok(_) => (run.within(run.first..run.first.after(1)), Some(TransformationError(MISCOUNTED.into()))),
                 Err(error) => (run.within(run.first..run.first.after(1)), Some(error)),
             };

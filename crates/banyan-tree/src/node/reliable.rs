@@ -290,7 +290,7 @@ mod tests {
     use banyan_ndr::FormatId;
 
     use super::*;
-    use crate::run::Bodies;
+    use banyan_reduce::Bodies;
 
     /// What a member has sent is not known here: its window may be full.
     #[test]

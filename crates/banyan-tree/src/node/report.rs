@@ -9,6 +9,7 @@ use crate::stream_options::Direction;
 
 /// What users may want to know.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Report {
     /// At the front-end: these members are there, for the first time or again: all since the report before, if nobody took it.
     Joined(RankSet),
@@ -77,7 +78,7 @@ pub enum Report {
         members: RankSet,
     },
     /// At the front-end: an agent has ended, or was given up, and with it what a filter of a stream knew there, which its
-    /// [`Recovery`](crate::reduce::Recovery) says is lost then. The waves themselves are not.
+    /// [`Recovery`](banyan_reduce::Recovery) says is lost then. The waves themselves are not.
     StateLost {
         /// The stream.
         stream: StreamId,

@@ -9,7 +9,7 @@ use super::figures::Inquiry;
 use super::ledger::Ledger;
 use super::{Node, Report};
 use crate::ids::{Level, NodeId, StreamId, Time};
-use crate::message::{Gone, NodeInfo, Opening, Resume};
+use crate::message::{Gone, NodeInfo, Opening, Packet, Resume};
 
 #[derive(Debug, Default)]
 pub(super) struct Root {
@@ -72,6 +72,11 @@ impl Root {
     /// Whether a node has no parent, and may find one.
     pub(super) fn is_adrift(&self, node: NodeId) -> bool {
         self.adrift.contains_key(&node)
+    }
+
+    /// Whether a node was given up.
+    pub(super) fn has_given_up(&self, node: NodeId) -> bool {
+        self.given_up.contains(&node)
     }
 
     /// Whether a node is adrift, or was given up.
@@ -230,11 +235,16 @@ impl Node {
 
     /// At the front-end, before something is sent on a stream: members that have come since the last time are waited for
     /// from the wave on that is next now, which they hear of first.
-    pub(super) fn await_newcomers(&mut self, id: StreamId) {
-        let ledger = self.streams.get_mut(&id).and_then(|stream| stream.ledger.as_mut());
-        let Some(ledger) = ledger.filter(|ledger| ledger.has_newcomers()) else { return };
-        ledger.expect_newcomers();
-        self.tell_whole(id);
+    pub(super) fn await_newcomers(&mut self, id: StreamId, packet: &Packet) {
+        let Some(stream) = self.streams.get_mut(&id) else { return };
+        let Some(ledger) = stream.ledger.as_mut().filter(|ledger| ledger.has_newcomers()) else { return };
+        let members = match packet {
+            Packet::Chosen(chosen) => &chosen.members,
+            _ => &stream.opening.members,
+        };
+        if ledger.expect_newcomers_among(members) {
+            self.tell_whole(id);
+        }
     }
 
     /// Tells newcomers which waves are whole. They are not acknowledged: the program may not have taken them, and others

@@ -7,13 +7,13 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use banyan_boot::RankSet;
+use banyan_reduce::Bodies;
 use bytes::Bytes;
 
 use super::Node;
 use super::packets::SendError;
 use crate::ids::{LinkId, StreamId};
 use crate::message::{Packet, Scatter};
-use crate::run::Bodies;
 
 /// Where the record of each member is among those of all. Made once for all children of a node, so that what each of them
 /// gets is found in its own members.

@@ -31,6 +31,14 @@ pub(super) enum Caution {
     Until(Wave),
 }
 
+/// A packet that a member has not taken.
+pub(super) struct Waiting {
+    pub(super) sequence: u64,
+    /// How many of the numbers right before it are those of packets for others.
+    pub(super) not_for_it: u64,
+    pub(super) packet: Packet,
+}
+
 pub(super) struct Stream {
     pub(super) opening: Arc<Opening>,
     /// What becomes of contributions to waves.
@@ -50,8 +58,10 @@ pub(super) struct Stream {
 
     /// What goes down.
     pub(super) log: Log,
-    /// At a member: packets it has not taken, with their numbers.
-    pub(super) inbox: VecDeque<(u64, Packet)>,
+    /// At a member: packets it has not taken.
+    pub(super) inbox: VecDeque<Waiting>,
+    /// At a member: how many packets behind these are not for it.
+    pub(super) not_for_it: u64,
     /// At a member: the number behind the last one it has taken, or was told not to expect.
     pub(super) consumed: u64,
     /// What the parent was last told of [`Received`](crate::Message::Received).
@@ -116,6 +126,7 @@ impl Stream {
             traffic: Traffic::default(),
             log: Log::default(),
             inbox: VecDeque::new(),
+            not_for_it: 0,
             consumed: 0,
             reported: 0,
             unreported_bytes: 0,
@@ -185,7 +196,7 @@ impl Stream {
 
     /// Bytes of packets that someone at or below this node has not taken.
     pub(super) fn untaken_bytes(&self) -> usize {
-        self.log.bytes() + self.inbox.iter().map(|(_, packet)| packet.size()).sum::<usize>()
+        self.log.bytes() + self.inbox.iter().map(|waiting| waiting.packet.size()).sum::<usize>()
     }
 
     /// The first wave that is still waited for here.

@@ -5,6 +5,7 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use banyan_boot::RankSet;
+use banyan_reduce::{Bodies, FilterRole};
 
 use super::gathering::Violation;
 use super::ledger::Whole;
@@ -13,8 +14,7 @@ use super::stream::{Caution, Stream};
 use super::{Node, Report};
 use crate::ids::{LinkId, NodeId, StreamId, Time, Wave};
 use crate::message::Message;
-use crate::reduce::FilterRole;
-use crate::run::{Bodies, Run};
+use crate::run::Run;
 use crate::stream_options::Direction;
 use crate::transformation::{Transformation, TransformationError};
 use crate::yields::Yields;
@@ -550,6 +550,12 @@ impl Node {
     }
 }
 
+/// The tag of the record of the lowest rank among parts of a wave.
+fn tag_of(parts: &[Run]) -> u32 {
+    let present = parts.iter().filter(|part| !part.bodies.are_absent());
+    present.min_by_key(|part| part.members.first()).map_or(0, |part| part.bodies.tag())
+}
+
 impl Stream {
     /// At the front-end: waves that are whole, and their bytes.
     fn deliver(&mut self) -> Option<(Delivery, usize)> {
@@ -578,7 +584,7 @@ impl Stream {
             self.transformation.combine(parts, place)
         };
         self.missing_fields.note_own(self.transformation.missing_fields());
-        combined
+        combined.map(|bodies| bodies.tagged(tag_of(parts)))
     }
 
     fn own_members(&mut self, rank: u32) -> Arc<RankSet> {

@@ -9,8 +9,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use banyan_boot::RankSet;
-use banyan_link::{Connection, Event, LinkOptions};
+use banyan_link::{Connection, Event};
 use banyan_ndr::{ByteOrder, CStruct, Format};
+use banyan_reduce::{Bodies, FilterRole};
 use bytes::Bytes;
 
 use super::{Said, file, recorded};
@@ -18,8 +19,7 @@ use crate::driver::silent_links;
 use crate::ids::{Level, LinkId, NodeId, StreamId, Time};
 use crate::message::{Ancestor, Ancestry, Candidate};
 use crate::node::{Action, LinkFigures, Node, NodeOptions};
-use crate::reduce::FilterRole;
-use crate::run::{Bodies, Run};
+use crate::run::Run;
 use crate::stream_options::StreamOptions;
 use crate::transformation::{Transformation, TransformationError, Transformations};
 use crate::wire::{AddressBook, Decoder, Encoder, LONGEST_MESSAGE, SHARED_MEMORY};
@@ -88,7 +88,7 @@ impl Process {
     fn add_end(&mut self, to: usize, link: LinkId) {
         // What later releases announce and grant is not in the recording.
         let (window, capabilities) = (4_440_192, SHARED_MEMORY);
-        let options = LinkOptions { window, capabilities, ..silent_links(Duration::from_secs(60)) };
+        let options = silent_links(Duration::from_secs(60)).window(window).capabilities(capabilities);
         let connection = Connection::inherited(&options, self.begin);
         let (encoder, decoder) = (Encoder::new(1 << 20), Decoder::new(LONGEST_MESSAGE));
         self.ends.insert(to, End { link, connection, encoder, decoder });

@@ -7,16 +7,18 @@ use std::time::Duration;
 use banyan_boot::RankSet;
 use banyan_link::{Encryption, FRAME_ALIGN, Frame, HEADER_BYTES, Kind, Secret, SessionId};
 use banyan_ndr::FormatId;
+use banyan_reduce::Bodies;
 use bytes::Bytes;
 
 use super::{Said, file, recorded};
 use crate::driver::{Above, Invited, Note};
 use crate::ids::{Epoch, Level, NodeId, StreamId, Wave};
 use crate::message::{
-    Ancestor, Ancestry, Attach, Candidate, Gone, Message, NodeInfo, Opening, Packet, Resume, Scatter, Succession,
+    Ancestor, Ancestry, Attach, Candidate, Chosen, Gone, Message, NodeInfo, Opening, Packet, Resume, Scatter,
+    Succession,
 };
 use crate::node::{Figures, NodeOptions};
-use crate::run::{Bodies, Run};
+use crate::run::Run;
 use crate::stream_options::{Direction, StreamOptions, Where};
 use crate::wire::{AddressBook, Decoder, Encoder, LONGEST_MESSAGE, SHORTEST_PAYLOAD};
 
@@ -87,6 +89,7 @@ fn all() -> Vec<(&'static str, Message)> {
     };
     let gone = Gone { node: NodeId(4), epoch: Epoch(6), is_certain: true, resumes: resumes() };
     let record = Packet::Record { tag: 10, format: FORMAT, body: Bytes::from_static(&[1; 9]), is_partial: false };
+    let chosen = |content| packet(Packet::Chosen(Arc::new(Chosen { members: set([1, 5]), content })));
     let figures = Box::new(Figures::from_numbers(std::array::from_fn(|at| 1 << (at + 20))));
     let (node, child, cause) = (NodeId(4), NodeId(5), Arc::from("because of é"));
     vec![
@@ -114,7 +117,7 @@ fn all() -> Vec<(&'static str, Message)> {
         ("begin", Message::Begin { stream: STREAM, next: Wave(8) }),
         ("taken", Message::Taken { stream: STREAM, bytes: 1 << 33 }),
         ("confirm", Message::Confirm { stream: STREAM, until: vec![(1, Wave(2)), (5, Wave(1 << 33))] }),
-        ("packet: record", packet(record)),
+        ("packet: record", packet(record.clone())),
         ("packet: scatter", packet(Packet::Scatter(Arc::new(scatter)))),
         ("packet: failed", packet(Packet::Failed { tag: 12, cause: Arc::clone(&cause) })),
         ("packet: open", packet(Packet::Open(opening()))),
@@ -136,13 +139,18 @@ fn all() -> Vec<(&'static str, Message)> {
                 cause: Arc::clone(&cause),
             },
         ),
-        ("violated", Message::Violated { node, child, cause }),
+        ("violated", Message::Violated { node, child, cause: Arc::clone(&cause) }),
         ("overdue", Message::Overdue { stream: STREAM, wave: Wave(5), members: set([1]) }),
         ("examine", Message::Examine { stream: STREAM, wave: Wave(1 << 33) }),
         (
             "field missing",
             Message::FieldMissing { stream: STREAM, field: "temp of max(temp)".into(), members: set([1]) },
         ),
+        ("packet: record for some", chosen(record)),
+        ("packet: failed for some", chosen(Packet::Failed { tag: 12, cause })),
+        ("gap", Message::Gap { stream: STREAM, from: 3, until: 1 << 33 }),
+        ("joins heard", Message::JoinsHeard(3)),
+        ("run with a tag", run(Bodies::one(FORMAT, Bytes::from_static(&[5; 3])).tagged(14), true)),
     ]
 }
 

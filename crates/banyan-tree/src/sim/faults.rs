@@ -9,6 +9,7 @@ use crate::node::Chance;
 
 /// Something that goes wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Fault {
     /// A process is killed: its links are closed by its system.
     Kill(usize),
@@ -32,6 +33,7 @@ pub enum Fault {
 
 /// How much goes wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct FaultPlan {
     /// How many faults there are.
     pub count: usize,
@@ -46,6 +48,15 @@ pub struct FaultPlan {
     /// Whether inner nodes are also stopped while some of those below them die, unless nodes only die.
     pub stalls: bool,
 }
+
+banyan_ndr::setters!(FaultPlan {
+    count: usize,
+    within: Duration,
+    hits_members: bool,
+    only_deaths: bool,
+    slows: bool,
+    stalls: bool,
+});
 
 /// A slow node takes at most so many times as long: for a message a twentieth of a second, and its program rests for up to half
 /// a minute.

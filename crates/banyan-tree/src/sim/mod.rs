@@ -9,7 +9,7 @@
 //! ```
 //! use banyan_tree::sim::{FaultPlan, Plan, simulate};
 //!
-//! let plan = Plan { shape: vec![4, 4], seed: 7, waves: 20, ..Plan::default() };
+//! let plan = Plan::default().shape(vec![4, 4]).seed(7).waves(20);
 //! let outcome = simulate(&plan, &mut |_| {})?;
 //! assert_eq!(outcome.waves, 20);
 //! # Ok::<(), banyan_tree::sim::Failure>(())
@@ -39,6 +39,7 @@ use crate::synchronisation::Synchronisation;
 
 /// What to simulate.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Plan {
     /// Children of the front-end, children of each of these, and so on; the last are members.
     pub shape: Vec<usize>,
@@ -62,6 +63,8 @@ pub struct Plan {
     pub reopens: bool,
     /// Whether every second packet has a part for each member.
     pub scatters: bool,
+    /// Whether every third packet is for some members only.
+    pub chooses: bool,
     /// Whether a member contributes to a wave only when it has got the packet with its number, and the front-end sends few
     /// packets before the first of them is answered.
     pub answers: bool,
@@ -95,6 +98,36 @@ pub struct Plan {
     pub pace: Option<Duration>,
 }
 
+banyan_ndr::setters!(Plan {
+    shape: Vec<usize>,
+    seed: u64,
+    waves: u64,
+    packets: u64,
+    streams: usize,
+    synchronisations: Vec<Synchronisation>,
+    reduces: bool,
+    sifts: bool,
+    has_failing_filter: bool,
+    reopens: bool,
+    scatters: bool,
+    chooses: bool,
+    answers: bool,
+    packet_bytes: usize,
+    ahead_packets: usize,
+    ahead_bytes: usize,
+    shares_memory: bool,
+    joining: usize,
+    restarts: bool,
+    successors: bool,
+    unanswered: impl Into<Option<Duration>>,
+    faults: FaultPlan,
+    window_waves: u64,
+    window_bytes: usize,
+    capacity: usize,
+    front_end_pause: Duration,
+    pace: impl Into<Option<Duration>>,
+});
+
 /// So many that no stream of a simulation fills them, unless it is asked for fewer.
 pub const WINDOW_BYTES: usize = 4 << 20;
 
@@ -120,6 +153,7 @@ impl Default for Plan {
             has_failing_filter: false,
             reopens: false,
             scatters: false,
+            chooses: false,
             answers: false,
             packet_bytes: PACKET_BYTES,
             ahead_packets: AHEAD_PACKETS,
@@ -162,6 +196,7 @@ impl Plan {
             (self.restarts, " --restart".into()),
             (self.successors, " --successors".into()),
             (self.scatters, " --scatter".into()),
+            (self.chooses, " --choose".into()),
             (self.answers, " --answer".into()),
             (self.packet_bytes != PACKET_BYTES, format!(" --packet-bytes {}", self.packet_bytes)),
             (self.ahead_packets != AHEAD_PACKETS, format!(" --ahead-packets {}", self.ahead_packets)),
@@ -224,6 +259,7 @@ pub struct Outcome {
 /// A rule was broken.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("seed {seed}, at {at:?}: {broken}")]
+#[non_exhaustive]
 pub struct Failure {
     /// The seed.
     pub seed: u64,

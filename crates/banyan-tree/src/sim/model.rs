@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
+use std::sync::Arc;
 use std::time::Duration;
 
 use banyan_boot::RankSet;
@@ -241,8 +242,12 @@ pub(super) struct Model {
     in_time: u64,
     /// Members that were given up at some time.
     lost: RankSet,
-    /// Packets each member has got.
+    /// The first packet that each member may get.
     packets: BTreeMap<(StreamId, u32), u64>,
+    /// Packets that were sent to some members only.
+    chosen: BTreeMap<(StreamId, u64), Arc<RankSet>>,
+    /// Members that have missed packets where some are for some members: nobody knows which of these were for them.
+    unsure: BTreeSet<(StreamId, u32)>,
 }
 
 impl Model {
@@ -322,6 +327,7 @@ impl Model {
     pub(super) fn begins_again(&mut self, member: u32) {
         self.joining.insert(member);
         self.packets.retain(|(_, of), _| *of != member);
+        self.unsure.retain(|(_, of)| *of != member);
     }
 
     pub(super) fn kind(&self, stream: StreamId) -> &Synchronisation {
@@ -550,12 +556,30 @@ impl Model {
 
     /// In place of a packet a member has heard that a filter failed in it.
     pub(super) fn failed_packet(&mut self, stream: StreamId, member: u32) -> Result<(), Broken> {
-        let packet = self.packets.entry((stream, member)).or_default();
-        if !self.failing.contains(&stream) || !fails_downwards(*packet) {
-            return Err(Broken::Filters { stream, member, packet: *packet, hops: 0 });
+        let mut packet = self.next_packet(stream, member);
+        while self.unsure.contains(&(stream, member)) && !fails_downwards(packet) {
+            packet += 1;
         }
-        *packet += 1;
+        if !self.failing.contains(&stream) || !fails_downwards(packet) {
+            return Err(Broken::Filters { stream, member, packet, hops: 0 });
+        }
+        self.packets.insert((stream, member), packet + 1);
         Ok(())
+    }
+
+    /// A packet was sent to some members.
+    pub(super) fn chosen(&mut self, stream: StreamId, packet: u64, members: Arc<RankSet>) {
+        self.chosen.insert((stream, packet), members);
+    }
+
+    fn is_for(&self, stream: StreamId, member: u32, packet: u64) -> bool {
+        self.chosen.get(&(stream, packet)).is_none_or(|members| members.contains(member))
+    }
+
+    /// The packet that a member gets next.
+    fn next_packet(&self, stream: StreamId, member: u32) -> u64 {
+        let from = self.packets.get(&(stream, member)).copied().unwrap_or_default();
+        (from..).find(|packet| self.is_for(stream, member, *packet)).unwrap_or(from)
     }
 
     /// A member has got a packet: its number, and how many filters it has passed.
@@ -564,11 +588,12 @@ impl Model {
         if self.hops.get(&stream).is_none_or(|allowed| !allowed.contains(&hops)) {
             return Err(Broken::Filters { stream, member, packet: got, hops });
         }
-        let expected = self.packets.entry((stream, member)).or_default();
-        if got != *expected {
-            return Err(Broken::Packets { member, got, expected: *expected });
+        let expected = self.next_packet(stream, member);
+        let may_miss = self.unsure.remove(&(stream, member)) && got > expected && self.is_for(stream, member, got);
+        if got != expected && !may_miss {
+            return Err(Broken::Packets { member, got, expected });
         }
-        *expected += 1;
+        self.packets.insert((stream, member), got + 1);
         Ok(())
     }
 
@@ -577,11 +602,20 @@ impl Model {
             return Err(Broken::Skipped { stream, member, packets });
         }
         *self.packets.entry((stream, member)).or_default() += packets;
+        if self.chosen.range((stream, 0)..=(stream, u64::MAX)).next().is_some() {
+            self.unsure.insert((stream, member));
+        }
         Ok(())
     }
 
+    /// Packets before this one a member has got, or they were not for it.
     pub(super) fn packets(&self, stream: StreamId, member: u32) -> u64 {
-        self.packets.get(&(stream, member)).copied().unwrap_or_default()
+        self.next_packet(stream, member)
+    }
+
+    /// Whether a member has got all packets of so many that it can get.
+    pub(super) fn has_packets(&self, stream: StreamId, member: u32, count: u64) -> bool {
+        self.unsure.contains(&(stream, member)) || self.next_packet(stream, member) >= count
     }
 
     /// The first wave of a stream that was not delivered.

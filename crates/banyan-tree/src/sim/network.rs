@@ -49,7 +49,7 @@ pub(super) enum Arrival {
 /// How links are made: with as little room as links may have, so that messages are cut and wait for credit.
 pub(super) fn link_options() -> LinkOptions {
     let slabs = Slabs::keeping(SPARE_BYTES);
-    LinkOptions { max_payload: SHORTEST_PAYLOAD, window: INITIAL_CREDIT, slabs, ..LinkOptions::inherited() }
+    LinkOptions::inherited().max_payload(SHORTEST_PAYLOAD).window(INITIAL_CREDIT).slabs(slabs)
 }
 
 /// A node's end of a wire.

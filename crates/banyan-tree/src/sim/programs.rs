@@ -1,5 +1,6 @@
 //! What the programs of a simulation do: members contribute to waves, the front-end sends packets, both take what comes.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use banyan_boot::RankSet;
@@ -69,16 +70,38 @@ impl World<'_, '_> {
         Ok(did_something)
     }
 
-    /// Sends a number to all, or with each member's rank in the upper half.
+    /// Sends a number to all or some, or with each member's rank in the upper half.
     fn send_packet(&mut self, stream: StreamId, members: &RankSet, number: u64) -> Result<(), SendError> {
+        let mut body = number.to_le_bytes().to_vec();
+        body.resize(self.plan.packet_bytes.max(NUMBER), 0);
+        if self.plan.chooses && number % 3 == 2 {
+            let chosen = Arc::new(self.choose(members));
+            self.nodes[0].node.send_to(stream, Arc::clone(&chosen), 0, format(), body.into())?;
+            self.model.chosen(stream, number, chosen);
+            return Ok(());
+        }
         if self.plan.scatters && number % 2 == 1 {
             let parts = members.iter().map(|rank| number | u64::from(rank) << 32);
             let bodies = padded(parts, self.plan.packet_bytes).map_err(|_| SendError::NoStream(stream))?;
             return self.nodes[0].node.scatter(stream, SCATTERED, bodies);
         }
-        let mut body = number.to_le_bytes().to_vec();
-        body.resize(self.plan.packet_bytes.max(NUMBER), 0);
         self.nodes[0].node.multicast(stream, 0, format(), body.into())
+    }
+
+    /// One of some members, some that are side by side, or one in a few.
+    fn choose(&mut self, members: &RankSet) -> RankSet {
+        let all: Vec<u32> = members.iter().collect();
+        let first = self.chance.below(all.len());
+        let count = match self.chance.below(3) {
+            0 => 1,
+            1 => 1 + self.chance.below(all.len() - first),
+            _ => {
+                let few = 1 + self.chance.below(4);
+                let some: RankSet = all.iter().copied().filter(|_| self.chance.one_in(few)).collect();
+                return if some.is_empty() { members.clone() } else { some };
+            }
+        };
+        all[first..first + count].iter().copied().collect()
     }
 
     pub(super) fn take_waves(&mut self, streams: &[StreamId]) -> Result<(), Broken> {

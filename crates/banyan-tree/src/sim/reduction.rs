@@ -5,13 +5,12 @@
 
 use banyan_ndr::Record;
 use banyan_ndr::typed::encode_body_into;
+use banyan_reduce::{Bodies, Filters, ReductionLimits};
 
 use super::sum::Number;
 use crate::combiner::Combiners;
 use crate::format_book::FormatBook;
 use crate::record_reader::RecordReader;
-use crate::reduce::{Filters, ReductionLimits};
-use crate::run::Bodies;
 use crate::transformation::TransformationError;
 
 /// The filter, and what it is to do.

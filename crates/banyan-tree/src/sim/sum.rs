@@ -5,13 +5,13 @@ use std::collections::BTreeSet;
 use std::num::NonZeroU32;
 
 use banyan_ndr::{FormatId, Record};
+use banyan_reduce::{Bodies, FilterRole, Recovery};
 use bytes::Bytes;
 
 use super::reduction::REDUCE;
 use crate::combiner::Combiners;
 use crate::ids::Wave;
-use crate::reduce::{FilterRole, Recovery};
-use crate::run::{Bodies, Run};
+use crate::run::Run;
 use crate::transformation::{MissingField, Transformation, TransformationError, Transformations};
 use crate::yields::Yields;
 

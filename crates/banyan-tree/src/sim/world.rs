@@ -773,7 +773,7 @@ impl<'p, 't> World<'p, 't> {
             })
             && self.streams.iter().all(|(stream, members)| {
                 let steady = members.intersection(&alive).difference(self.model.joining());
-                steady.iter().all(|rank| self.model.packets(*stream, rank) >= self.plan.packets)
+                steady.iter().all(|rank| self.model.has_packets(*stream, rank, self.plan.packets))
             })
     }
 
@@ -832,7 +832,7 @@ impl<'p, 't> World<'p, 't> {
         let unknown = alive.difference(&self.nodes[0].node.members());
         let lacks = |rank: &u32| {
             self.streams.iter().any(|(stream, members)| {
-                members.contains(*rank) && self.model.packets(*stream, *rank) < self.plan.packets
+                members.contains(*rank) && !self.model.has_packets(*stream, *rank, self.plan.packets)
             })
         };
         let lacking: RankSet = alive.iter().filter(lacks).collect();

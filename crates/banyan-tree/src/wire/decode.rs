@@ -6,12 +6,13 @@ use std::sync::Arc;
 use banyan_boot::RankSet;
 use banyan_link::Frame;
 use banyan_ndr::FormatId;
+use banyan_reduce::Bodies;
 use bytes::Bytes;
 
 use crate::ids::{Epoch, NodeId, StreamId, Wave};
-use crate::message::{Attach, Gone, Message, Opening, Packet, Scatter, Succession};
+use crate::message::{Attach, Chosen, Gone, Message, Opening, Packet, Scatter, Succession};
 use crate::node::Figures;
-use crate::run::{Bodies, Run};
+use crate::run::Run;
 use crate::stream_options::Direction;
 use crate::yields::Yields;
 
@@ -22,10 +23,11 @@ use super::pieces::Pieces;
 use super::reader::Reader;
 use super::sets::MemberSets;
 use super::{
-    ACKNOWLEDGE, ADDRESSES, AGAIN, ANCESTRY, APART, ATTACH, BEGIN, BODIES, CERTAIN, CLOSE, CONFIRM, COUNT, COUNTED,
-    ENDED, EXAMINE, FAILED, FIELD_MISSING, FRESH, GONE, LARGEST_NUMBER, LISTED, LONGEST_SET, MEMBERS, NEW, OPEN, OVER,
-    OVERDUE, PARTIAL, PARTICIPATE, PLACED, RECEIVED, RECORD, REFUSE, RESEND, RUN, RUN_WAVES, SCATTER, SIZES, SKIPPED,
-    SUCCEEDED, TAKEN, UNCOMBINED, URGENT, VIOLATED, WANT_ACKNOWLEDGEMENT, WANT_RECEIPT, WELCOME, WITHDRAW, YIELDS,
+    ACKNOWLEDGE, ADDRESSES, AGAIN, ANCESTRY, APART, ATTACH, BEGIN, BODIES, CERTAIN, CHOSEN, CLOSE, CONFIRM, COUNT,
+    COUNTED, ENDED, EXAMINE, FAILED, FIELD_MISSING, FRESH, GAP, GONE, JOINS_HEARD, LARGEST_NUMBER, LISTED, LONGEST_SET,
+    MEMBERS, NEW, OPEN, OVER, OVERDUE, PARTIAL, PARTICIPATE, PLACED, RECEIVED, RECORD, REFUSE, RESEND, RUN, RUN_WAVES,
+    SCATTER, SIZES, SKIPPED, SUCCEEDED, TAGGED, TAKEN, UNCOMBINED, URGENT, VIOLATED, WANT_ACKNOWLEDGEMENT,
+    WANT_RECEIPT, WELCOME, WITHDRAW, YIELDS,
 };
 
 /// Reads the messages that come on one link.
@@ -92,7 +94,7 @@ impl Decoder {
         let message = match frame.kind {
             RUN => Message::Run(self.run(frame, &mut reader, bodies)?),
             RECORD => {
-                let (sequence, packet) = record(frame, &mut reader, bodies)?;
+                let (sequence, packet) = self.record(frame, &mut reader, bodies)?;
                 Message::Packet { stream, sequence, packet }
             }
             ACKNOWLEDGE => Message::Acknowledge { stream, until: Wave(numbered(frame, &mut reader)?) },
@@ -145,6 +147,8 @@ impl Decoder {
             }
             RESEND => Message::Resend { stream, from: numbered(frame, reader)? },
             SKIPPED => Message::Skipped { stream, until: numbered(frame, reader)? },
+            GAP => gap(stream, reader)?,
+            JOINS_HEARD => Message::JoinsHeard(frame.sequence),
             COUNT => Message::Count(frame.sequence),
             COUNTED => Message::Counted {
                 question: frame.sequence,
@@ -186,15 +190,16 @@ impl Decoder {
         if count > RUN_WAVES || (!has_yields && first.after(count) > Wave(LARGEST_NUMBER)) {
             return Err(reader.value("how many waves there are", count));
         }
+        let tag = if frame.flags & TAGGED != 0 { tag(reader)? } else { 0 };
         let yields = if has_yields { Some(yields(reader, first, count)?) } else { None };
         let bodies = if frame.format.is_none() {
-            let is_plain = frame.flags & (SIZES | APART | YIELDS) == 0 && apart.is_none();
+            let is_plain = frame.flags & (SIZES | APART | YIELDS | TAGGED) == 0 && apart.is_none();
             let absent = absent(count, size).filter(|_| is_plain);
             absent.ok_or_else(|| reader.value("the size of what is absent", size))?
         } else {
             self.bodies_of_run(frame, reader, apart, (count, size))?
         };
-        let members = self.set(frame, reader)?;
+        let (members, bodies) = (self.set(frame, reader)?, bodies.tagged(tag));
         let (is_fresh, is_partial) = (frame.flags & FRESH != 0, frame.flags & PARTIAL != 0);
         Ok(Run { stream: StreamId(frame.stream), first, members, is_fresh, is_partial, yields, bodies })
     }
@@ -232,6 +237,11 @@ impl Decoder {
                 Packet::Open(Arc::new(Opening { stream, members, options }))
             }
             CLOSE => Packet::Close(StreamId(frame.sequence)),
+            FAILED if frame.flags & CHOSEN != 0 => {
+                let members = self.set_of_number(reader.u32("a set of members")?, reader)?;
+                let content = Packet::Failed { tag: frame.sequence, cause: text(reader, "why")? };
+                Packet::Chosen(Arc::new(Chosen { members, content }))
+            }
             FAILED => Packet::Failed { tag: frame.sequence, cause: text(reader, "why")? },
             SCATTER => Packet::Scatter(Arc::new(self.scatter(frame, reader, apart)?)),
             kind => return Err(WireError::Kind(kind.number())),
@@ -255,23 +265,47 @@ impl Decoder {
         Ok(Scatter { tag, members, bodies, is_partial: frame.flags & PARTIAL != 0 })
     }
 
-    /// The set whose number the frame has: the same memory for the same number.
+    /// A record, and its number.
+    fn record(&self, frame: &Frame, reader: &mut Reader<'_>, apart: Option<Bytes>) -> Result<(u64, Packet), WireError> {
+        let sequence = reader.number("the packet's number")?;
+        let format = format(frame, reader)?;
+        let (set, later) = (reader.u32("a set of members")?, reader.u32("what is kept for later")?);
+        let is_chosen = frame.flags & CHOSEN != 0;
+        if later != 0 || (set != 0 && !is_chosen) {
+            return Err(reader.value("what is kept for later", later.max(set)));
+        }
+        let (tag, is_partial) = (frame.sequence, frame.flags & PARTIAL != 0);
+        let content = Packet::Record { tag, format, body: bodies(frame, reader, apart), is_partial };
+        if !is_chosen {
+            return Ok((sequence, content));
+        }
+        let members = self.set_of_number(set, reader)?;
+        Ok((sequence, Packet::Chosen(Arc::new(Chosen { members, content }))))
+    }
+
+    /// The set whose number the frame has.
     fn set(&self, frame: &Frame, reader: &Reader<'_>) -> Result<Arc<RankSet>, WireError> {
-        let (message, number) = (reader.message(), frame.sequence);
+        self.set_of_number(frame.sequence, reader)
+    }
+
+    /// The set of a number: the same memory for the same number.
+    fn set_of_number(&self, number: u32, reader: &Reader<'_>) -> Result<Arc<RankSet>, WireError> {
+        let message = reader.message();
         self.sets.get(number).cloned().ok_or(WireError::UnknownSet { message, number })
     }
 }
 
-/// A record, and its number.
-fn record(frame: &Frame, reader: &mut Reader<'_>, apart: Option<Bytes>) -> Result<(u64, Packet), WireError> {
-    let sequence = reader.number("the packet's number")?;
-    let format = format(frame, reader)?;
-    let later = reader.number("what is kept for later")?;
-    if later != 0 {
-        return Err(reader.value("what is kept for later", later));
-    }
-    let (tag, is_partial) = (frame.sequence, frame.flags & PARTIAL != 0);
-    Ok((sequence, Packet::Record { tag, format, body: bodies(frame, reader, apart), is_partial }))
+/// The tag of records, which is not 0.
+fn tag(reader: &mut Reader<'_>) -> Result<u32, WireError> {
+    let tag = reader.u32("the tag")?;
+    reader.padding()?;
+    if tag == 0 { Err(reader.value("the tag", tag)) } else { Ok(tag) }
+}
+
+/// Packets for others.
+fn gap(stream: StreamId, reader: &mut Reader<'_>) -> Result<Message, WireError> {
+    let (from, until) = (reader.number("the first packet")?, reader.number("the packet behind the last")?);
+    if from > until { Err(reader.value("the first packet", from)) } else { Ok(Message::Gap { stream, from, until }) }
 }
 
 /// What is said about where nodes can be reached.

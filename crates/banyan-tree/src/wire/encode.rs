@@ -5,21 +5,22 @@ use std::sync::Arc;
 
 use banyan_boot::RankSet;
 use banyan_link::{Address, Arena, Frame, Kind};
+use banyan_reduce::Bodies;
 use bytes::Bytes;
 
 use crate::ids::{NodeId, StreamId, Wave};
-use crate::message::{Ancestor, Attach, Message, Opening, Packet, Scatter};
-use crate::run::{Bodies, Run};
+use crate::message::{Ancestor, Attach, Chosen, Message, Opening, Packet, Scatter};
+use crate::run::Run;
 use crate::stream_options::Direction;
 
 use super::book::{AddressBook, NODES};
 use super::sets::MemberSets;
 use super::{
-    ACKNOWLEDGE, ADDRESSES, AGAIN, ANCESTRY, APART, ATTACH, BEGIN, BODIES, BODY_ALIGN, CERTAIN, CLOSE, CONFIRM,
-    COPIED_BODIES, COUNT, COUNTED, ENDED, EXAMINE, FAILED, FIELD_MISSING, FRESH, GONE, LISTED, MEMBERS, NEW, OPEN,
-    OVER, OVERDUE, PARTIAL, PARTICIPATE, PLACED, RECEIVED, RECORD, REFUSE, RESEND, RUN, RUN_WAVES, SCATTER,
-    SHORTEST_PAYLOAD, SIZES, SKIPPED, SUCCEEDED, TAKEN, UNCOMBINED, URGENT, VIOLATED, WANT_ACKNOWLEDGEMENT,
-    WANT_RECEIPT, WELCOME, WITHDRAW, YIELDS, addresses, opening, pieces, structure,
+    ACKNOWLEDGE, ADDRESSES, AGAIN, ANCESTRY, APART, ATTACH, BEGIN, BODIES, BODY_ALIGN, CERTAIN, CHOSEN, CLOSE, CONFIRM,
+    COPIED_BODIES, COUNT, COUNTED, ENDED, EXAMINE, FAILED, FIELD_MISSING, FRESH, GAP, GONE, JOINS_HEARD, LISTED,
+    MEMBERS, NEW, OPEN, OVER, OVERDUE, PARTIAL, PARTICIPATE, PLACED, RECEIVED, RECORD, REFUSE, RESEND, RUN, RUN_WAVES,
+    SCATTER, SHORTEST_PAYLOAD, SIZES, SKIPPED, SUCCEEDED, TAGGED, TAKEN, UNCOMBINED, URGENT, VIOLATED,
+    WANT_ACKNOWLEDGEMENT, WANT_RECEIPT, WELCOME, WITHDRAW, YIELDS, addresses, opening, pieces, structure,
 };
 
 /// Bytes of the numbers before the bodies of a run, and before a record; a multiple of [`BODY_ALIGN`].
@@ -109,6 +110,11 @@ impl Encoder {
             }
             Message::Resend { stream, from } => out.push(numbered(RESEND, *stream, *from)),
             Message::Skipped { stream, until } => out.push(numbered(SKIPPED, *stream, *until)),
+            Message::Gap { stream, from, until } => {
+                let payload = [from.to_le_bytes(), until.to_le_bytes()].concat();
+                self.push(frame(GAP, stream.0, 0), payload, out);
+            }
+            Message::JoinsHeard(joins) => out.push(frame(JOINS_HEARD, 0, *joins)),
             Message::Count(question) => out.push(frame(COUNT, 0, *question)),
             Message::Counted { question, node, figures } => {
                 let payload: Vec<u8> = figures.to_numbers().into_iter().flat_map(u64::to_le_bytes).collect();
@@ -148,14 +154,19 @@ impl Encoder {
     fn packet(&mut self, stream: StreamId, sequence: u64, packet: &Packet, out: &mut Vec<Frame>) {
         match packet {
             Packet::Record { tag, format, body, is_partial } => {
-                let mut head = [0; HEAD_BYTES];
-                head[..8].copy_from_slice(&sequence.to_le_bytes());
                 let flags = if *is_partial { PARTIAL } else { 0 };
                 let frame = Frame { flags, format: Some(*format), ..frame(RECORD, stream.0, *tag) };
-                self.push_with_bodies(frame, &head, body, out);
+                self.record(frame, sequence, 0, body, out);
             }
             _ => self.packet_rare(stream, sequence, packet, out),
         }
+    }
+
+    fn record(&mut self, frame: Frame, sequence: u64, set: u32, body: &Bytes, out: &mut Vec<Frame>) {
+        let mut head = [0; HEAD_BYTES];
+        head[..8].copy_from_slice(&sequence.to_le_bytes());
+        head[8..12].copy_from_slice(&set.to_le_bytes());
+        self.push_with_bodies(frame, &head, body, out);
     }
 
     #[cold]
@@ -173,6 +184,23 @@ impl Encoder {
                 let payload = [&sequence.to_le_bytes()[..], cause.as_bytes()].concat();
                 self.push(frame(FAILED, stream.0, *tag), payload, out);
             }
+            Packet::Chosen(chosen) => self.chosen(stream, sequence, chosen, out),
+        }
+    }
+
+    fn chosen(&mut self, stream: StreamId, sequence: u64, chosen: &Chosen, out: &mut Vec<Frame>) {
+        let set = self.set(&chosen.members, out);
+        match &chosen.content {
+            Packet::Record { tag, format, body, is_partial } => {
+                let flags = CHOSEN | if *is_partial { PARTIAL } else { 0 };
+                let frame = Frame { flags, format: Some(*format), ..frame(RECORD, stream.0, *tag) };
+                self.record(frame, sequence, set, body, out);
+            }
+            Packet::Failed { tag, cause } => {
+                let payload = [&sequence.to_le_bytes()[..], &set.to_le_bytes(), cause.as_bytes()].concat();
+                self.push(Frame { flags: CHOSEN, ..frame(FAILED, stream.0, *tag) }, payload, out);
+            }
+            _ => debug_assert!(false, "is for all members"),
         }
     }
 
@@ -232,16 +260,22 @@ impl Encoder {
         head[..8].copy_from_slice(&run.first.0.to_le_bytes());
         head[8..12].copy_from_slice(&bodies.len().to_le_bytes());
         head[12..].copy_from_slice(&size_of_each(bodies).to_le_bytes());
-        match &run.yields {
-            None => self.push_bodies(frame, &head, bodies, out),
-            Some(yields) => {
-                let mut head = head.to_vec();
-                head.extend_from_slice(&yields.records().to_le_bytes());
-                head.extend(yields.sources().iter().flat_map(|source| source.to_le_bytes()));
-                head.resize(head.len().next_multiple_of(BODY_ALIGN), 0);
-                self.push_bodies(Frame { flags: frame.flags | YIELDS, ..frame }, &head, bodies, out);
-            }
+        if run.yields.is_none() && bodies.tag() == 0 {
+            return self.push_bodies(frame, &head, bodies, out);
         }
+        let (mut frame, mut head) = (frame, head.to_vec());
+        if bodies.tag() != 0 {
+            frame.flags |= TAGGED;
+            head.extend_from_slice(&bodies.tag().to_le_bytes());
+            head.resize(head.len().next_multiple_of(BODY_ALIGN), 0);
+        }
+        if let Some(yields) = &run.yields {
+            frame.flags |= YIELDS;
+            head.extend_from_slice(&yields.records().to_le_bytes());
+            head.extend(yields.sources().iter().flat_map(|source| source.to_le_bytes()));
+            head.resize(head.len().next_multiple_of(BODY_ALIGN), 0);
+        }
+        self.push_bodies(frame, &head, bodies, out);
     }
 
     fn scatter(&mut self, stream: StreamId, sequence: u64, scatter: &Scatter, out: &mut Vec<Frame>) {

@@ -1,8 +1,7 @@
 //! Why a frame is no message. The link it came on is of no use any more: what was to be remembered is unknown.
 
 use banyan_boot::RankSetError;
-
-use crate::run::BadBodies;
+use banyan_reduce::BadBodies;
 
 /// Why a frame is no message of the tree.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

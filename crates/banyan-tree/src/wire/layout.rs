@@ -4,10 +4,11 @@ use banyan_link::{Frame, Kind};
 
 use super::error::WireError;
 use super::{
-    ACKNOWLEDGE, ADDRESSES, AGAIN, ANCESTRY, APART, ATTACH, BEGIN, BODIES, CERTAIN, CLOSE, CONFIRM, COUNT, COUNTED,
-    ENDED, EXAMINE, FAILED, FIELD_MISSING, FRESH, GONE, LISTED, MEMBERS, MORE, NEW, OPEN, OVER, OVERDUE, PARTIAL,
-    PARTICIPATE, PLACED, RECEIVED, RECORD, REFUSE, RESEND, RUN, SCATTER, SIZES, SKIPPED, SUCCEEDED, TAKEN, UNCOMBINED,
-    URGENT, VIOLATED, WANT_ACKNOWLEDGEMENT, WANT_RECEIPT, WELCOME, WITHDRAW, YIELDS,
+    ACKNOWLEDGE, ADDRESSES, AGAIN, ANCESTRY, APART, ATTACH, BEGIN, BODIES, CERTAIN, CHOSEN, CLOSE, CONFIRM, COUNT,
+    COUNTED, ENDED, EXAMINE, FAILED, FIELD_MISSING, FRESH, GAP, GONE, JOINS_HEARD, LISTED, MEMBERS, MORE, NEW, OPEN,
+    OVER, OVERDUE, PARTIAL, PARTICIPATE, PLACED, RECEIVED, RECORD, REFUSE, RESEND, RUN, SCATTER, SIZES, SKIPPED,
+    SUCCEEDED, TAGGED, TAKEN, UNCOMBINED, URGENT, VIOLATED, WANT_ACKNOWLEDGEMENT, WANT_RECEIPT, WELCOME, WITHDRAW,
+    YIELDS,
 };
 
 /// The header of one kind.
@@ -39,7 +40,7 @@ impl Layout {
             RUN => Layout {
                 format: true,
                 lacks_format: true,
-                flags: FRESH | PARTIAL | SIZES | YIELDS | APART,
+                flags: FRESH | PARTIAL | SIZES | YIELDS | TAGGED | APART,
                 ..Layout::numbered("a run")
             },
             PARTICIPATE => Layout::numbered("an entry into a stream"),
@@ -49,9 +50,9 @@ impl Layout {
             WANT_RECEIPT => Layout::about_stream("a request for a receipt"),
             ACKNOWLEDGE => Layout::numbered("an acknowledgement"),
             BEGIN => Layout::numbered("a beginning"),
-            RECORD => Layout { format: true, flags: PARTIAL | APART, ..Layout::numbered("a record") },
+            RECORD => Layout { format: true, flags: PARTIAL | CHOSEN | APART, ..Layout::numbered("a record") },
             SCATTER => Layout { format: true, flags: PARTIAL | SIZES | APART, ..Layout::numbered("records for each") },
-            FAILED => Layout::numbered("a failed record"),
+            FAILED => Layout { flags: CHOSEN, ..Layout::numbered("a failed record") },
             OPEN => Layout::numbered("the opening of a stream"),
             LISTED => Layout::numbered("a stream of a list"),
             CLOSE => Layout::numbered("the end of a stream"),
@@ -66,6 +67,8 @@ impl Layout {
             RECEIVED => Layout::numbered("a receipt"),
             RESEND => Layout::numbered("a request for packets"),
             SKIPPED => Layout::numbered("a notice of lost packets"),
+            GAP => Layout::about_stream("a notice of packets for others"),
+            JOINS_HEARD => Layout { sequence: true, ..Layout::new("a notice of places heard of") },
             CONFIRM => Layout::about_stream("a confirmation of records"),
             TAKEN => Layout::numbered("a notice of records taken"),
             _ => return Err(WireError::Kind(kind.number())),

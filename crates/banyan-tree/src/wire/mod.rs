@@ -19,11 +19,11 @@
 //! | [`SUCCEEDED`] | the member | its life | | for each stream: its number (32 bits), the first free wave (64 bits) |
 //! | [`GONE`] | the node | its epoch | [`CERTAIN`] | resumes |
 //! | [`ENDED`] | the node that says so | number of the member set | | |
-//! | [`RUN`], with a format unless nothing is contributed | stream | number of the member set | [`FRESH`], [`PARTIAL`], [`SIZES`], [`APART`] | first wave (64 bits), how many waves (32 bits), bytes of each body (32 bits; 0 with [`SIZES`]); with [`SIZES`] where each body ends (32 bits each), padded; then the bodies |
+//! | [`RUN`], with a format unless nothing is contributed | stream | number of the member set | [`FRESH`], [`PARTIAL`], [`SIZES`], [`TAGGED`], [`APART`] | first wave (64 bits), how many waves (32 bits), bytes of each body (32 bits; 0 with [`SIZES`]); with [`TAGGED`] the tag (32 bits) and 96 bits of 0; with [`SIZES`] where each body ends (32 bits each), padded; then the bodies |
 //! | [`PARTICIPATE`], [`ACKNOWLEDGE`], [`BEGIN`] | stream | of the wave, the low 32 bits | | the high 32 bits, if they are not 0 |
 //! | [`WITHDRAW`], [`AGAIN`], [`WANT_ACKNOWLEDGEMENT`], [`WANT_RECEIPT`] | stream | | | |
-//! | [`RECORD`], with a format | stream | tag | [`PARTIAL`], [`APART`] | number of the packet (64 bits), 64 bits of 0, then the body |
-//! | [`FAILED`] | stream | tag | | number of the packet (64 bits), why there is no record |
+//! | [`RECORD`], with a format | stream | tag | [`PARTIAL`], [`CHOSEN`], [`APART`] | number of the packet (64 bits), with [`CHOSEN`] the number of the member set (32 bits) or else 0, 32 bits of 0, then the body |
+//! | [`FAILED`] | stream | tag | [`CHOSEN`] | number of the packet (64 bits), with [`CHOSEN`] the number of the member set (32 bits), why there is no record |
 //! | [`SCATTER`], with a format | stream | number of the member set | [`PARTIAL`], [`SIZES`], [`APART`] | number of the packet (64 bits), how many bodies, bytes of each (32 bits each; 0 with [`SIZES`]), tag (32 bits), 96 bits of 0, then as in [`RUN`] |
 //! | [`OPEN`] | stream | number of the member set | | number of the packet (64 bits), the new stream (32 bits), the synchronisation, then filters |
 //! | [`LISTED`] | the stream | number of the member set | | the synchronisation, then filters |
@@ -39,6 +39,8 @@
 //! | [`TAKEN`] | stream | of the bytes taken, the low 32 bits | | the high 32 bits, if they are not 0 |
 //! | [`CONFIRM`] | stream | | | for each member: its rank (32 bits), the first record that was not taken (64 bits) |
 //! | [`RECEIVED`], [`RESEND`], [`SKIPPED`] | stream | of the packet's number, the low 32 bits | | the high 32 bits, if they are not 0 |
+//! | [`GAP`] | stream | | | number of the first packet that is not for this node, and the first behind that (64 bits each) |
+//! | [`JOINS_HEARD`] | | how many [`PLACED`] of this link are known | | |
 //! | [`INVITATION`] | | | | a [`Note`](crate::driver::Note) |
 //! | [`MEMORY`] | the place | | | |
 //!
@@ -138,6 +140,8 @@ banyan_link::kinds! {
     CONFIRM = data(69);
     FIELD_MISSING = data(70);
     WANT_RECEIPT = data(71);
+    GAP = data(72);
+    JOINS_HEARD = data(73);
 }
 
 /// Capability of a node's links: small frames may go through memory that the parent shares ([`MEMORY`]).
@@ -162,6 +166,10 @@ const PARTIAL: u8 = 2;
 const SIZES: u8 = 4;
 /// Flag of [`RUN`]: it says which record each body is of.
 const YIELDS: u8 = 8;
+/// Flag of [`RECORD`] and [`FAILED`]: it is for some members of the stream.
+const CHOSEN: u8 = 4;
+/// Flag of [`RUN`]: the records have a tag.
+const TAGGED: u8 = 0x10;
 /// Flag of [`ATTACH`]: everyone has refused.
 const URGENT: u8 = 1;
 /// Flag of [`ATTACH`] and [`PLACED`]: the node is a member that has never had a parent.

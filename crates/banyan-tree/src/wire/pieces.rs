@@ -4,9 +4,8 @@ use std::borrow::Cow;
 
 use banyan_link::Frame;
 use banyan_ndr::Buffer;
+use banyan_reduce::shared;
 use bytes::Bytes;
-
-use crate::run::shared;
 
 use super::MORE;
 use super::error::WireError;

@@ -22,7 +22,7 @@ fn main() -> ExitCode {
     match words[..] {
         ["member"] => member::run(),
         ["front-end", shape, only_tcp] => round::front_end(shape, only_tcp == "true"),
-        ["chaos", rounds, seed] => run::chaos(rounds, seed),
+        ["chaos", rounds, seed, phase] => run::chaos(rounds, seed, phase),
         ["soak", seconds, seed] => run::soak(seconds, seed),
         _ => harness::run(TESTS, None, &[harness::ONE]),
     }

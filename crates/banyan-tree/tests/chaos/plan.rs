@@ -16,6 +16,22 @@ pub(crate) enum Phase {
     FrontEnd,
 }
 
+impl Phase {
+    /// The phase of this name, as `cargo xtask chaos --phase` has it.
+    pub(crate) fn named(name: &str) -> Option<Phase> {
+        [Phase::Launch, Phase::Waves, Phase::End, Phase::FrontEnd].into_iter().find(|phase| phase.name() == name)
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Phase::Launch => "launch",
+            Phase::Waves => "waves",
+            Phase::End => "end",
+            Phase::FrontEnd => "front-end",
+        }
+    }
+}
+
 /// Which process of an agent's or a member's is disturbed.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Role {
@@ -82,6 +98,11 @@ impl Plan {
         let mut faults: Vec<Fault> = (0..=chance.below(5)).map(|_| chance.fault()).collect();
         faults.sort_by_key(|fault| fault.at);
         Plan { seed, phase, shape, only_tcp, faults }
+    }
+
+    /// The command that repeats it.
+    pub(crate) fn again(&self) -> String {
+        format!("cargo xtask chaos --rounds 1 --seed {} --phase {}", self.seed, self.phase.name())
     }
 }
 

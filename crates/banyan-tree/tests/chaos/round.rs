@@ -67,7 +67,7 @@ fn rounds(phase: Phase) {
 
 /// Runs a plan; panics where a promise is not kept.
 pub(crate) fn run(plan: &Plan) {
-    let _ = writeln!(std::io::stderr(), "{plan}");
+    let _ = writeln!(std::io::stderr(), "{plan}\nagain: {}", plan.again());
     match plan.phase {
         Phase::Launch => launch(plan),
         Phase::Waves => waves(plan),
@@ -79,15 +79,12 @@ pub(crate) fn run(plan: &Plan) {
 
 fn network(shape: &str, only_tcp: bool) -> Result<Network, banyan_tree::TreeError> {
     let this = std::env::current_exe().unwrap();
-    let session = SessionOptions {
-        launcher: Launcher::Local,
-        deadline: Some(LIVENESS),
-        grace: Duration::from_millis(500),
-        agent: Some(this.clone()),
-        ..SessionOptions::default()
-    };
-    let topology = Some(shape.parse().unwrap());
-    let options = NetworkOptions { topology, session, only_tcp, ..NetworkOptions::default() };
+    let session = SessionOptions::default()
+        .launcher(Launcher::Local)
+        .deadline(LIVENESS)
+        .grace(Duration::from_millis(500))
+        .agent(this.clone());
+    let options = NetworkOptions::default().topology(shape.parse().unwrap()).session(session).only_tcp(only_tcp);
     Network::launch(&ProcessDistribution::new(this, ["member"]), &options)
 }
 

@@ -9,8 +9,11 @@ use crate::harness::{self, END_LIMIT, place};
 use crate::plan::{Phase, Plan};
 use crate::round;
 
-/// Where the process of a round finds its seed.
+/// Where the process of a round finds its seed, …
 const SEED: &str = "BANYAN_CHAOS_SEED";
+
+/// … and its phase, if it is not the one that the seed says.
+const PHASE: &str = "BANYAN_CHAOS_PHASE";
 
 /// The test that such a process is.
 const ROUND: &str = "run::a_round_of_the_seed_in_the_environment";
@@ -27,21 +30,24 @@ const GROWTH_KIB: u64 = 16 * 1024;
 /// Does nothing without a seed: the tests have rounds of their own.
 pub(crate) fn a_round_of_the_seed_in_the_environment() {
     if let Ok(seed) = std::env::var(SEED) {
-        round::run(&Plan::new(seed.parse().unwrap(), None));
+        let phase = std::env::var(PHASE).ok().and_then(|name| Phase::named(&name));
+        round::run(&Plan::new(seed.parse().unwrap(), phase));
     }
 }
 
-/// Runs rounds from a seed on, each with a front-end of its own.
-pub(crate) fn chaos(rounds: &str, seed: &str) -> ExitCode {
+/// Runs rounds from a seed on, each with a front-end of its own; all in one phase, if it is named.
+pub(crate) fn chaos(rounds: &str, seed: &str, phase: &str) -> ExitCode {
     let (Ok(rounds), Ok(seed)) = (rounds.parse::<u64>(), seed.parse::<u64>()) else {
         eprintln!("rounds and seed are numbers");
         return ExitCode::from(2);
     };
+    let named = Phase::named(phase);
     place::enter();
     let mut failed = 0;
     for seed in seed..seed.saturating_add(rounds) {
-        let plan = Plan::new(seed, None);
-        let mut result = harness::run_for(ROUND, &[(SEED, &seed.to_string())], Some(ROUND_LIMIT)).map(drop);
+        let plan = Plan::new(seed, named);
+        let environment = [(SEED, &*seed.to_string()), (PHASE, phase)];
+        let mut result = harness::run_for(ROUND, &environment, Some(ROUND_LIMIT)).map(drop);
         let left = place::left(Instant::now() + END_LIMIT);
         if result.is_ok() && !left.is_empty() {
             result = Err(format!("sockets or shared memory are left:\n{}", left.join("\n")));
@@ -50,7 +56,7 @@ pub(crate) fn chaos(rounds: &str, seed: &str) -> ExitCode {
             Ok(()) => println!("ok      {plan}"),
             Err(why) => {
                 failed += 1;
-                println!("FAILED  {plan}\n        again: cargo xtask chaos --rounds 1 --seed {seed}\n{why}");
+                println!("FAILED  {plan}\n        again: {}\n{why}", plan.again());
             }
         }
     }

@@ -309,10 +309,10 @@ fn aligned(text: &str, records: &[(i64, i64)]) -> Contributions {
     let mut alignment = combiners(&formats).alignment(&opening, 7).unwrap().unwrap();
     let (mut made, mut refused, mut made_format) = (Vec::new(), Vec::new(), FormatId::from_bytes([0; 16]));
     let mut add = |aligned: Option<Aligned>| {
-        if let Some(Aligned { wave, format, body }) = aligned {
+        if let Some(Aligned { wave, format, body, .. }) = aligned {
             formats.learn(&format).unwrap();
             made_format = format.id();
-            made.push((wave.0, body.to_vec()));
+            made.push((wave, body.to_vec()));
         }
     };
     for (time, load) in records {

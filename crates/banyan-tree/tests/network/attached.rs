@@ -248,7 +248,8 @@ pub(crate) fn a_network_has_several_programs_and_members_that_attach_between_the
     let program = |behaviour: &str| ProcessDistribution::new(this_program(), ["member", behaviour]);
     let attached = ProcessDistribution::attached().on("n1", 1).on("n3", 1);
     let back_ends = [program("serve").on("n1", 2), attached, program("padded").on("n2", 1)];
-    let options = NetworkOptions { topology: None, ..options("flat:1") };
+    let mut options = options("flat:1");
+    options.topology = None;
     let network = Network::launch_several(&back_ends, &options).unwrap();
     assert_eq!(network.members().to_string(), "0-1,4");
     assert_eq!(network.on_host("n1").members().to_string(), "0-2");

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use banyan_boot::ProcessDistribution;
 use banyan_tree::topology::Topology;
-use banyan_tree::{Network, NetworkOptions, NodeId, NodeInfo, Shape};
+use banyan_tree::{Network, NodeId, NodeInfo, Shape};
 
 use crate::setup::{SUMS, expect_wave, options, order, this_program};
 
@@ -28,7 +28,8 @@ fn agent_that_fails_twice(directory: &Path) -> PathBuf {
 
 pub(crate) fn hosts_that_are_left_out_leave_a_network_of_the_others() {
     let directory = tempfile::tempdir().unwrap();
-    let mut options = NetworkOptions { topology: None, ..options("1") };
+    let mut options = options("1");
+    options.topology = None;
     options.session.agent = Some(agent_that_fails_twice(directory.path()));
     options.session.min_hosts = Some(2);
     // One after the other: the first two hosts fail, so that the others have other numbers in the second attempt.
@@ -58,7 +59,7 @@ pub(crate) fn members_hang_under_the_agent_of_their_host_however_many_they_are()
 /// Launches what a file says; the hosts of the agents and of the members, and the parent of each node.
 fn launch_file(text: &str) -> (Vec<String>, Vec<String>, Vec<(u32, u32)>) {
     let topology = Topology::parse(text, None).unwrap();
-    let options = NetworkOptions { topology: Some(topology.into()), ..options("1") };
+    let options = options("1").topology(topology.into());
     let network = Network::launch(&ProcessDistribution::new(this_program(), ["member", "serve"]), &options).unwrap();
     let stream = network.open(&network.everyone(), SUMS).unwrap();
     order(&stream, 0, 20, 0);
@@ -100,7 +101,7 @@ fn two_programs(directory: &Path) -> [ProcessDistribution; 2] {
 
 /// Launches programs in this shape; all members are in waves. The program and the host of each, without its directory.
 fn launch_programs(programs: &[ProcessDistribution], shape: Shape) -> Vec<String> {
-    let options = NetworkOptions { topology: Some(shape), ..options("1") };
+    let options = options("1").topology(shape);
     let network = Network::launch_several(programs, &options).unwrap();
     let stream = network.open(&network.members().into(), SUMS).unwrap();
     order(&stream, 0, 20, 0);
@@ -136,7 +137,7 @@ pub(crate) fn several_programs_share_the_leaves_of_a_file() {
     let first = viewer.on("two", 2).on("three", 1);
     assert_eq!(launch_programs(&[first.clone(), solver.clone()], shape()), expected);
     assert_eq!(launch_programs(&[first.clone(), solver.clone().on("three", 1)], shape()), expected);
-    let options = NetworkOptions { topology: Some(shape()), ..options("1") };
+    let options = options("1").topology(shape());
     let elsewhere = Network::launch_several(&[first, solver.on("two", 1)], &options).unwrap_err().to_string();
     assert!(elsewhere.contains("asks for 1 on two, and has 1 on three"), "{elsewhere}");
 }

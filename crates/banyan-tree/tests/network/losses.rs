@@ -4,13 +4,13 @@ use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use banyan_boot::{Event as SessionEvent, ProcessDistribution, RankSet, Session};
+use banyan_boot::{Event as SessionEvent, ProblemKind, ProcessDistribution, RankSet, Session};
 use banyan_tree::{Direction, Network, Report, Stream, StreamOptions, TreeError, Where};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::harness::processes::words;
 use crate::relatives::{agents, assert_alone, others, parent, wait_until};
-use crate::setup::{END, Order, SEND, SUMS, deadline, expect_wave, network, options, order, this_program};
+use crate::setup::{END, Order, SEND, SUMS, compute, deadline, expect_wave, network, options, order, this_program};
 use crate::strangers::sockets;
 use crate::streams::expect_array;
 use crate::unanswered::members;
@@ -250,6 +250,28 @@ pub(crate) fn members_that_leave_a_stopped_agent_are_not_taken_for_dead() {
     }
     while let Ok(Some(report)) = network.try_recv_event() {
         assert!(!matches!(report, Report::Lost(_)), "{report:?}");
+    }
+    finish(network, stream);
+}
+
+pub(crate) fn an_agent_that_was_stopped_does_not_end_its_members_while_the_front_end_computes() {
+    let network = network("2x2x2", "serve");
+    let stream = network.open(&network.everyone(), SUMS).unwrap();
+    order(&stream, 0, 1, 0);
+    expect_wave(&stream, 0);
+    let worker = workers()[0];
+    kill_process(worker, Signal::STOP).unwrap();
+    // All links above it are given up, the session's, too.
+    let is_lost = |event| matches!(event, Ok(SessionEvent::Problem(problem)) if problem.kind == ProblemKind::AgentLost);
+    while !is_lost(network.session().recv_event_timeout(deadline())) {}
+    order(&stream, 1, 1, 0);
+    assert_eq!(expect_wave(&stream, 1).members().len(), 8);
+    kill_process(worker, Signal::CONT).unwrap();
+    // Longer than it looks for a front-end that it cannot reach. This one can be reached, and does not answer.
+    compute(Duration::from_secs(4));
+    order(&stream, 2, 20, 0);
+    for number in 2..22 {
+        assert_eq!(expect_wave(&stream, number).members().len(), 8, "wave {number}");
     }
     finish(network, stream);
 }

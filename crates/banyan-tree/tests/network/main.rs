@@ -10,6 +10,7 @@ mod relatives;
 
 mod attached;
 mod back_pressure;
+mod chosen;
 mod event_loops;
 mod filters;
 mod front_end;
@@ -27,6 +28,7 @@ mod stopped;
 mod strangers;
 mod streams;
 mod synchronisations;
+mod tagged;
 mod unanswered;
 mod wide;
 
@@ -67,6 +69,12 @@ const TESTS: &[harness::Test] = tests![
     streams::a_slow_front_end_slows_members_and_loses_nothing,
     streams::several_threads_wait_at_once,
     streams::every_member_gets_its_own_part_of_a_scatter,
+    chosen::a_record_for_some_members_reaches_these_in_order_and_nobody_else,
+    chosen::agents_without_chosen_members_get_no_frame_and_hold_nobody_up,
+    chosen::records_for_some_members_come_once_and_in_order_when_agents_are_killed,
+    chosen::a_record_for_members_of_whom_some_are_lost_reaches_the_others,
+    tagged::a_wave_has_the_tag_of_its_lowest_rank,
+    tagged::records_without_waves_have_their_own_tags_when_an_agent_is_killed,
     streams::every_node_says_what_it_has_done_and_where_it_is,
     protocols::a_member_of_a_later_protocol_is_named_with_its_host,
     protocols::a_member_is_told_that_its_network_speaks_a_later_protocol,
@@ -121,6 +129,7 @@ const TESTS: &[harness::Test] = tests![
     losses::all_agents_below_the_front_end_killed_at_once_lose_no_wave,
     losses::a_stopped_agent_is_left_and_taken_back,
     losses::members_that_leave_a_stopped_agent_are_not_taken_for_dead,
+    losses::an_agent_that_was_stopped_does_not_end_its_members_while_the_front_end_computes,
     losses::a_member_that_died_while_an_agent_was_stopped_is_not_waited_for_when_the_agent_is_back,
     losses::agents_of_256_members_stopped_and_continued_during_pipelined_waves_lose_none,
     losses::when_all_members_are_lost_nobody_waits_for_them,

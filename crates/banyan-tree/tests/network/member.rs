@@ -21,6 +21,12 @@ struct Other {
     value: i32,
 }
 
+/// The tag that a member gives a number: none to some, the same to some that follow each other.
+pub(crate) fn tag(rank: u32, text: &str) -> u32 {
+    let number: u32 = text.parse().unwrap();
+    if number % 5 == 0 { 0 } else { 1000 * (1 + rank) + number / 3 }
+}
+
 /// What is sent at a time.
 #[derive(Record)]
 struct Timed {
@@ -117,6 +123,11 @@ fn serve(behaviour: &str) -> Result<(), TreeError> {
                 } else {
                     back_end.send_body(incoming.stream, &record.format, &body)?;
                 }
+            }
+            ECHO if behaviour == "tagged" => {
+                let record: Text = incoming.read()?;
+                let tag = tag(back_end.rank(), &record.text);
+                back_end.send_tagged(incoming.stream, tag, &record)?;
             }
             ECHO => {
                 let Text { text } = incoming.read()?;

@@ -92,15 +92,12 @@ pub(crate) fn is_only_tcp() -> bool {
 }
 
 pub(crate) fn options(topology: &str) -> NetworkOptions {
-    let session = SessionOptions {
-        launcher: Launcher::Local,
-        deadline: Some(PATIENCE),
-        grace: Duration::from_millis(500),
-        agent: Some(this_program()),
-        ..SessionOptions::default()
-    };
-    let topology = Some(topology.parse().unwrap());
-    NetworkOptions { topology, session, only_tcp: is_only_tcp(), ..NetworkOptions::default() }
+    let session = SessionOptions::default()
+        .launcher(Launcher::Local)
+        .deadline(PATIENCE)
+        .grace(Duration::from_millis(500))
+        .agent(this_program());
+    NetworkOptions::default().topology(topology.parse().unwrap()).session(session).only_tcp(is_only_tcp())
 }
 
 /// A network of this program's agents and members.

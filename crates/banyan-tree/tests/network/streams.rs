@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use banyan_boot::{ProcessDistribution, RankSet};
 use banyan_ndr::{DynRecord, Limits, Record};
 use banyan_tree::reduce::Collected;
-use banyan_tree::{Network, NetworkOptions, Report, Stream, StreamOptions, TreeError};
+use banyan_tree::{Network, Report, Stream, StreamOptions, TreeError};
 
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -350,7 +350,7 @@ pub(crate) fn a_member_that_never_joins_is_named() {
 
 pub(crate) fn a_member_that_ends_before_it_joins_is_named_at_once_with_its_last_words() {
     // Nobody waits for so long.
-    let options = NetworkOptions { join_deadline: PATIENCE * 100, ..options("1x2") };
+    let options = options("1x2").join_deadline(PATIENCE * 100);
     let error =
         Network::launch(&ProcessDistribution::new(this_program(), ["member", "end-early"]), &options).unwrap_err();
     assert!(matches!(&error, TreeError::EndedEarly { words, .. } if words == "and the last"), "{error}");
@@ -360,7 +360,7 @@ pub(crate) fn a_member_that_ends_before_it_joins_is_named_at_once_with_its_last_
 pub(crate) fn a_slow_front_end_slows_members_and_loses_nothing() {
     let silence = Duration::from_secs(2);
     let program = ProcessDistribution::new(this_program(), ["member", "serve"]);
-    let network = Network::launch(&program, &NetworkOptions { silence, ..options("2x8") }).unwrap();
+    let network = Network::launch(&program, &options("2x8").silence(silence)).unwrap();
     let stream = network.open(&network.everyone(), SUMS).unwrap();
     // Far more than anyone may be ahead.
     order(&stream, 0, 30_000, 0);

@@ -67,15 +67,13 @@ pub(crate) fn launch_with(members: &ProcessDistribution, adrift: Duration) -> Ne
 
 /// The same, where each node starts the agents of so many hosts at most.
 pub(crate) fn launch_over(members: &ProcessDistribution, fanout: u32, adrift: Duration) -> Network {
-    let session = SessionOptions {
-        fanout,
-        launcher: Launcher::Ssh(SshOptions { arguments: vec!["-F".into(), ssh_config()] }),
-        deadline: Some(PATIENCE),
-        grace: Duration::from_millis(500),
-        agent: Some(this_program()),
-        ..SessionOptions::default()
-    };
-    let mut options = NetworkOptions { session, ..NetworkOptions::default() };
+    let session = SessionOptions::default()
+        .fanout(fanout)
+        .launcher(Launcher::Ssh(SshOptions::default().arguments(vec!["-F".into(), ssh_config()])))
+        .deadline(PATIENCE)
+        .grace(Duration::from_millis(500))
+        .agent(this_program());
+    let mut options = NetworkOptions::default().session(session);
     options.node.adrift = adrift;
     Network::launch(members, &options).unwrap()
 }

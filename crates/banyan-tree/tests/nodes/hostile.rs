@@ -60,7 +60,7 @@ fn first_wave(stream: StreamId) -> Message {
 #[test]
 fn a_member_that_is_late_again_and_again_and_takes_no_answer_is_named() {
     let synchronisation = Synchronisation::Timeout(Duration::from_millis(1));
-    assert_named_before_much_waits(StreamOptions { synchronisation, ..Default::default() }, |stream| {
+    assert_named_before_much_waits(StreamOptions::default().synchronised(synchronisation), |stream| {
         let begin = [Message::Participate { stream, next: WaveNumber(100) }, Message::Withdraw(stream)];
         begin.into_iter().chain(vec![first_wave(stream); 8_000]).collect()
     });

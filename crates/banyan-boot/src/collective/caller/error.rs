@@ -7,6 +7,7 @@ use crate::collective::{BadReduction, MESSAGE_LIMIT};
 
 /// Why a collective did not give a result.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum CollectiveError {
     /// It cannot complete, nor can any later one: members are in different collectives, or one is gone.
     #[error("{0}")]

@@ -30,12 +30,12 @@ const SESSION: [u8; 16] = [7; 16];
 
 /// How the link between front-end and agent was set up then, …
 fn agent_link() -> LinkOptions {
-    LinkOptions { window: 16_777_280, heartbeat: None, capabilities: Capabilities::NONE, ..agent_link_options() }
+    agent_link_options().window(16_777_280).heartbeat(None).capabilities(Capabilities::NONE)
 }
 
 /// … and those between the agent and its members: what later releases announce and grant is not in the recording.
 fn member_link() -> LinkOptions {
-    LinkOptions { window: 262_208, heartbeat: None, capabilities: message::SHARED_MEMORY, ..member_link_options() }
+    member_link_options().window(262_208).heartbeat(None).capabilities(message::SHARED_MEMORY)
 }
 
 /// A part in the session, with its ends of links by who is at the other end.

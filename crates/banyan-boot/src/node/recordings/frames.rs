@@ -28,7 +28,7 @@ use crate::ticket::{Endpoint, Ticket};
 use crate::{described, message};
 
 fn options() -> LinkOptions {
-    LinkOptions { window: 16_777_280, heartbeat: None, capabilities: Capabilities::NONE, ..agent_link_options() }
+    agent_link_options().window(16_777_280).heartbeat(None).capabilities(Capabilities::NONE)
 }
 
 fn transmit(end: &mut Connection, now: Instant) -> Vec<u8> {
@@ -131,7 +131,10 @@ fn problem() -> Problem {
 }
 
 fn refused() -> Refused {
-    Refused { garbage: 1, slow: 2, wrong_secret: 3, wrong_version: 4, duplicate: 1 << 40, ..Refused::default() }
+    let mut refused = Refused::default();
+    (refused.garbage, refused.slow, refused.wrong_secret) = (1, 2, 3);
+    (refused.wrong_version, refused.duplicate) = (4, 1 << 40);
+    refused
 }
 
 fn offer() -> Offer {
@@ -247,7 +250,9 @@ fn texts_of_protocol_1_are_understood() {
         front_end: vec!["10.0.0.1:7".parse().unwrap(), "[::1]:7".parse().unwrap()],
         host_deadline: Duration::from_secs(5),
         encrypt: false,
-        heartbeat: banyan_link::Heartbeat { every: Duration::from_millis(250), lost_after: Duration::from_secs(1) },
+        heartbeat: banyan_link::Heartbeat::default()
+            .every(Duration::from_millis(250))
+            .lost_after(Duration::from_secs(1)),
     };
     let ready = format!("{} {}\n", crate::node::greeting::READY, banyan_link::PROTOCOL_VERSION);
     let today = [

@@ -116,8 +116,8 @@ fn limits_hold_for_descriptions_and_records() {
     };
     assert_eq!(read(Limits::default()).unwrap(), 2);
     let description = stream.len() - 4 - 4 - 12 - 4 - 16 - 8;
-    assert_eq!(read(Limits { format_bytes: description, ..Limits::default() }).unwrap(), 2);
-    assert!(read(Limits { format_bytes: description - 1, ..Limits::default() }).is_err());
-    assert!(read(Limits { body_bytes: 7, ..Limits::default() }).is_err());
-    assert!(read(Limits { formats: 0, ..Limits::default() }).is_err());
+    assert_eq!(read(Limits::default().format_bytes(description)).unwrap(), 2);
+    assert!(read(Limits::default().format_bytes(description - 1)).is_err());
+    assert!(read(Limits::default().body_bytes(7)).is_err());
+    assert!(read(Limits::default().formats(0)).is_err());
 }

@@ -57,7 +57,7 @@ const PASSED_OVER: [&str; 19] = [
 ];
 
 pub(super) fn format(schema: &Json, order: ByteOrder, pointer: PointerWidth) -> Result<Format, SchemaError> {
-    let mut reader = Reader { root: schema, drafts: Drafts::default(), known: HashMap::new() };
+    let mut reader = ForeignSchemaReader { root: schema, drafts: Drafts::default(), known: HashMap::new() };
     let name = schema.get("title").and_then(Json::as_str).unwrap_or("Record");
     match reader.ty(schema, "#", name, 0)? {
         Type::Record(id) | Type::Variant(id) if id.index() == 0 => reader.drafts.finish(order, pointer),
@@ -65,14 +65,14 @@ pub(super) fn format(schema: &Json, order: ByteOrder, pointer: PointerWidth) -> 
     }
 }
 
-struct Reader<'a> {
+struct ForeignSchemaReader<'a> {
     root: &'a Json,
     drafts: Drafts,
     /// Types by JSON pointer; a record that is being read is there too, as a pointer to it.
     known: HashMap<String, Type>,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> ForeignSchemaReader<'a> {
     /// The type of a schema; `name` is what a definition in it is called.
     fn ty(&mut self, schema: &'a Json, at: &str, name: &str, depth: usize) -> Result<Type, SchemaError> {
         if let Some(known) = self.known.get(at) {

@@ -19,7 +19,7 @@ pub(super) fn is_ours(schema: &Json) -> bool {
 pub(super) fn format(schema: &Json, order: ByteOrder, pointer: PointerWidth) -> Result<Format, SchemaError> {
     let keys: Vec<String> = strings(schema, "", "x-banyan-definitions")?.into_iter().map(str::to_owned).collect();
     let same_pointer = schema.get("x-banyan-pointer").and_then(Json::as_u64) == Some(pointer.bytes() as u64);
-    let mut reader = Reader { keys: numbered(&keys), laid_out: same_pointer };
+    let mut reader = JsonSchemaReader { keys: numbered(&keys), laid_out: same_pointer };
     let mut definitions = Vec::new();
     for key in &keys {
         let at = format!("#/$defs/{key}");
@@ -31,13 +31,13 @@ pub(super) fn format(schema: &Json, order: ByteOrder, pointer: PointerWidth) -> 
     finish(order, pointer, definitions, reader.laid_out)
 }
 
-struct Reader<'a> {
+struct JsonSchemaReader<'a> {
     keys: HashMap<&'a str, DefId>,
     /// Whether all that was read so far has its layout.
     laid_out: bool,
 }
 
-impl Reader<'_> {
+impl JsonSchemaReader<'_> {
     fn definition(&mut self, schema: &Json, at: &str) -> Result<Definition, SchemaError> {
         let name = string(schema, at, "title")?.to_owned();
         match string(schema, at, "x-banyan-kind")? {

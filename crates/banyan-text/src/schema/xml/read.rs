@@ -17,7 +17,7 @@ pub(super) fn format(schema: &Node, order: ByteOrder, pointer: PointerWidth) -> 
     })?;
     let keys: Vec<String> = keys.split(' ').map(str::to_owned).collect();
     let same_pointer = schema.get("b:pointer") == Some(pointer.bytes().to_string().as_str());
-    let mut reader = Reader { keys: numbered(&keys), laid_out: same_pointer };
+    let mut reader = XmlSchemaReader { keys: numbered(&keys), laid_out: same_pointer };
     let mut nodes: HashMap<&str, &Node> = HashMap::new();
     for node in schema.children.iter().filter(|node| node.get("b:kind").is_some()) {
         nodes.entry(node.get("name").unwrap_or_default()).or_insert(node);
@@ -32,12 +32,12 @@ pub(super) fn format(schema: &Node, order: ByteOrder, pointer: PointerWidth) -> 
     finish(order, pointer, definitions, reader.laid_out)
 }
 
-struct Reader<'a> {
+struct XmlSchemaReader<'a> {
     keys: HashMap<&'a str, DefId>,
     laid_out: bool,
 }
 
-impl Reader<'_> {
+impl XmlSchemaReader<'_> {
     fn definition(&mut self, node: &Node, at: &str) -> Result<Definition, SchemaError> {
         let name = unescape_name(needed(node, at, "b:name")?).into_owned();
         match needed(node, at, "b:kind")? {

@@ -5,11 +5,12 @@ use std::sync::Arc;
 use banyan_boot::RankSet;
 use banyan_link::{Address, Frame};
 use banyan_ndr::FormatId;
+use banyan_reduce::Bodies;
 
 use super::{frames, meaning, messages};
 use crate::ids::{Epoch, Level, NodeId, StreamId, Wave};
 use crate::message::{Ancestor, Attach, Candidate, Message, NodeInfo, Opening, Packet};
-use crate::run::{Bodies, Run};
+use crate::run::Run;
 use crate::stream_options::StreamOptions;
 use crate::wire::{ADDRESSES, AddressBook, BODIES, Decoder, Encoder, MEMBERS, OPEN, RUN, RUN_WAVES};
 

@@ -7,12 +7,13 @@ use std::time::{Duration, Instant};
 use banyan_boot::RankSet;
 use banyan_link::{Event, Link, LinkOptions};
 use banyan_ndr::Record;
+use banyan_reduce::Bodies;
 use bytes::Bytes;
 
 use super::{frames, meaning};
 use crate::ids::{StreamId, Wave};
 use crate::message::{Message, Packet};
-use crate::run::{Bodies, Run};
+use crate::run::Run;
 use crate::wire::{AddressBook, BODY_ALIGN, Decoder, LONGEST_MESSAGE};
 
 #[derive(Record)]

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use banyan_boot::RankSet;
 use banyan_ndr::FormatId;
+use banyan_reduce::Bodies;
 use bytes::Bytes;
 use proptest::collection::vec;
 use proptest::option;
@@ -12,10 +13,10 @@ use proptest::prelude::*;
 
 use crate::ids::{Epoch, Level, NodeId, StreamId, Wave};
 use crate::message::{
-    Ancestor, Attach, Candidate, Gone, Message, NodeInfo, Opening, Packet, Resume, Scatter, Succession,
+    Ancestor, Attach, Candidate, Chosen, Gone, Message, NodeInfo, Opening, Packet, Resume, Scatter, Succession,
 };
 use crate::node::Figures;
-use crate::run::{Bodies, Run};
+use crate::run::Run;
 use crate::stream_options::{Direction, Filtering, StreamOptions, Where};
 use crate::synchronisation::Synchronisation;
 use crate::yields::Yields;
@@ -51,7 +52,7 @@ fn about_tree() -> impl Strategy<Value = Message> {
 }
 
 fn about_stream() -> impl Strategy<Value = Message> {
-    (any::<u32>().prop_map(StreamId), number(), 0..17).prop_map(|(stream, number, which)| match which {
+    (any::<u32>().prop_map(StreamId), number(), 0..19).prop_map(|(stream, number, which)| match which {
         0 => Message::Participate { stream, next: Wave(number) },
         1 => Message::Withdraw(stream),
         2 => Message::Again(stream),
@@ -75,6 +76,8 @@ fn about_stream() -> impl Strategy<Value = Message> {
         }
         12 => Message::Violated { node: NodeId(stream.0), child: NodeId(number as u32), cause: "says so".into() },
         15 => Message::Confirm { stream, until: vec![(7, Wave(number)), (number as u32, Wave(0))] },
+        17 => Message::Gap { stream, from: number / 2, until: number },
+        18 => Message::JoinsHeard(number as u32),
         13 => Message::Examine { stream, wave: Wave(number) },
         _ => Message::Skipped { stream, until: number },
     })
@@ -84,6 +87,15 @@ fn any_packet() -> impl Strategy<Value = Message> {
     let packet = prop_oneof![
         4 => (any::<u32>(), format(), body(), any::<bool>())
             .prop_map(|(tag, format, body, is_partial)| Packet::Record { tag, format, body, is_partial }),
+        1 => (any::<u32>(), any_set(), "\\PC{0,40}").prop_map(|(tag, members, cause)| {
+            let content = Packet::Failed { tag, cause: cause.into() };
+            Packet::Chosen(Arc::new(Chosen { members, content }))
+        }),
+        2 => (any::<u32>(), any_set(), format(), body(), any::<bool>())
+            .prop_map(|(tag, members, format, body, is_partial)| {
+                let content = Packet::Record { tag, format, body, is_partial };
+                Packet::Chosen(Arc::new(Chosen { members, content }))
+            }),
         1 => (any::<u32>(), "\\PC{0,40}").prop_map(|(tag, cause)| Packet::Failed { tag, cause: cause.into() }),
         1 => any::<u32>().prop_map(|stream| Packet::Close(StreamId(stream))),
         1 => Just(Packet::Over),
@@ -145,13 +157,21 @@ fn synchronisation() -> impl Strategy<Value = Synchronisation> {
 }
 
 pub(super) fn any_run() -> impl Strategy<Value = Run> {
-    (any::<u32>(), number(), any_set(), any::<(bool, bool)>(), bodies(), vec(0u32..3, 0..70)).prop_map(
-        |(stream, first, members, (is_fresh, is_partial), bodies, steps)| {
+    (
+        any::<u32>(),
+        number(),
+        any_set(),
+        any::<(bool, bool)>(),
+        bodies(),
+        prop_oneof![Just(0), any::<u32>()],
+        vec(0u32..3, 0..70),
+    )
+        .prop_map(|(stream, first, members, (is_fresh, is_partial), bodies, tag, steps)| {
+            let bodies = bodies.tagged(tag);
             let yields = yields(&bodies, &steps);
             let run = Run { stream: StreamId(stream), first: Wave(0), members, is_fresh, is_partial, yields, bodies };
             Run { first: Wave(first.min(LARGEST_NUMBER - u64::from(run.len()))), ..run }
-        },
-    )
+        })
 }
 
 /// Of which records the bodies are: each is of one so many behind that of the body before. None without steps.

@@ -40,7 +40,9 @@ fn meaning(messages: &[Message]) -> String {
             let (stream, members, marks) = (run.stream, &run.members, (run.is_fresh, run.is_partial));
             write!(text, "{stream}, {} of {members:?}, {marks:?}:", run.first.after(at)).unwrap();
             let bodies = run.bodies_of(at).filter(|_| !run.bodies.are_absent());
-            bodies.for_each(|body| write!(text, " {} {:?}", run.bodies.format(), run.bodies.get(body)).unwrap());
+            bodies.for_each(|body| {
+                write!(text, " {} {} {:?}", run.bodies.format(), run.bodies.tag(), run.bodies.get(body)).unwrap()
+            });
             text.push('\n');
         }
     }
