@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::identity::start_time;
 use crate::layout;
-use crate::place::{OBSERVERS, Place, SEGMENT};
+use crate::place::{OBSERVERS, Place, SEGMENT, UNFINISHED};
 
 /// How many segments of ended processes are kept for whoever wants to read their last events.
 #[derive(Debug, Clone)]
@@ -79,7 +79,22 @@ pub(crate) fn remove_ended(place: &Place, bounds: &Bounds) -> usize {
             removed += 1;
         }
     }
+    remove_unfinished(place, namespace);
     removed
+}
+
+/// Removes what processes left that were killed while they made a segment.
+fn remove_unfinished(place: &Place, namespace: u64) {
+    let Ok(entries) = fs::read_dir(&place.path) else { return };
+    for text in entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()) {
+        let finished = text.strip_prefix(UNFINISHED).unwrap_or(&text);
+        let stem = finished.strip_suffix(SEGMENT).or_else(|| finished.strip_suffix(OBSERVERS));
+        let Some(segment) = stem.map(|stem| format!("{stem}{SEGMENT}")) else { continue };
+        let has_ended = Name::parse(&segment).is_some_and(|name| name.has_ended(namespace));
+        if has_ended && !place.path.join(&segment).exists() {
+            remove(place, &segment);
+        }
+    }
 }
 
 /// Removes a segment and what belongs to it.
@@ -122,6 +137,9 @@ mod tests {
             let file = fs::File::create(directory.path().join(format!("1-1-{namespace}-{created}.segment"))).unwrap();
             file.set_len(bytes).unwrap();
         };
+        for text in [format!(".new-1-1-{namespace}-5.segment"), format!("1-1-{namespace}-6.observers")] {
+            fs::File::create(directory.path().join(text)).unwrap();
+        }
         let large = layout::SEGMENT_BYTES as u64 + 1;
         let now = crate::clock::monotonic();
         (0..5).for_each(|age| make(now - age, large));
@@ -132,6 +150,7 @@ mod tests {
         let mut left: Vec<u64> = names(directory.path()).into_iter().map(|(name, _)| now - name.created).collect();
         left.sort_unstable();
         assert_eq!(left, [0, 1, 2]);
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 3, "what was never finished is gone");
         assert_eq!(remove_ended(&place, &Bounds { age: Duration::ZERO, ..bounds }), 3);
     }
 }

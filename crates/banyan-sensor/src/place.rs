@@ -17,7 +17,7 @@ pub(crate) const SEGMENT: &str = ".segment";
 pub(crate) const OBSERVERS: &str = ".observers";
 
 /// How names of files begin that are being made.
-const UNFINISHED: &str = ".new-";
+pub(crate) const UNFINISHED: &str = ".new-";
 
 const TMPFS_MAGIC: u64 = 0x0102_1994;
 

@@ -1,7 +1,7 @@
 //! The protocols of rings and cells under a model checker: all interleavings of a writer and a reader with few switches
 //! between them, and all values that the memory model lets them see.
 //!
-//! RUSTFLAGS="--cfg loom" cargo test --release -p banyan-sensor --test ring_model
+//! `cargo xtask test --only model` runs it.
 #![cfg(loom)]
 
 #[path = "../src/latest.rs"]
