@@ -36,6 +36,8 @@
 //! - Where there can be no segment (no memory, no directory), sensors do nothing; [`status`] says why.
 //! - Nothing that an observer writes can make the program misbehave. A file that is truncated, overwritten or removed makes
 //!   sensors useless, and nothing else.
+//! - A program that exits removes its segment, unless a sensor of it is [`always`](SensorOptions::always) written. One that is
+//!   killed leaves it, until it is a day old or there are many.
 //! - After `fork` the child gets a segment of its own with its first event. After `exec` the new program starts afresh.
 
 mod cell;

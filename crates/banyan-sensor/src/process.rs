@@ -201,12 +201,13 @@ fn prepare_for_fork_and_exit() {
     });
 }
 
-/// A program of which nobody wanted an event leaves nothing behind.
+/// A program that ends by itself leaves nothing behind but events that are written though nobody watches. Observers that
+/// are there have the file open, and read the last events of the others.
 extern "C" fn at_exit() {
     // Another thread may be held up with the lock.
     if let Ok(process) = PROCESS.try_lock()
         && let Some(Ok(segment)) = &process.segment
-        && segment.is_empty()
+        && (segment.is_empty() || !process.sensors.iter().any(|sensor| sensor.description.always))
     {
         segment.remove();
     }

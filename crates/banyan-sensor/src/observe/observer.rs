@@ -130,7 +130,12 @@ impl Observer {
                 self.sensors().map(|sensor| sensor.index).filter(|index| self.reader.is_watched(*index)).collect();
             watched.into_iter().for_each(|index| self.set_byte(index));
         }
-        let count = self.reader.drain(take)?;
+        let (board, place) = (self.board.words(), self.place);
+        let count = self.reader.drain_and_tell(take, |ring, cursor| {
+            if ring < layout::RING_CAPACITY {
+                board[cursor_word(ring, place)].store(cursor, Ordering::Release);
+            }
+        })?;
         self.publish_cursors();
         Ok(count)
     }
@@ -185,7 +190,7 @@ impl Observer {
             word.fetch_and(!observer_byte(self.place), Ordering::Relaxed);
         }
         for ring in 0..layout::RING_CAPACITY {
-            board[self.cursor_word(ring)].store(0, Ordering::Relaxed);
+            board[cursor_word(ring, self.place)].store(0, Ordering::Relaxed);
         }
         let mut random = [0; 8];
         rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty())
@@ -207,13 +212,9 @@ impl Observer {
         owner == 0 || lease < now || u32::try_from(pid).ok().and_then(start_time) != Some(start)
     }
 
-    fn cursor_word(&self, ring: usize) -> usize {
-        layout::CURSORS_AT / WORD + ring * observers::CAPACITY + self.place
-    }
-
     fn publish_cursors(&self) {
         for (ring, cursor) in self.reader.cursors().enumerate().take(layout::RING_CAPACITY) {
-            self.board.words()[self.cursor_word(ring)].store(cursor, Ordering::Release);
+            self.board.words()[cursor_word(ring, self.place)].store(cursor, Ordering::Release);
         }
     }
 
@@ -229,6 +230,10 @@ impl Observer {
             self.reader.learn_moment(moment);
         }
     }
+}
+
+fn cursor_word(ring: usize, place: usize) -> usize {
+    layout::CURSORS_AT / WORD + ring * observers::CAPACITY + place
 }
 
 impl Drop for Observer {

@@ -166,7 +166,16 @@ impl Reader {
     ///
     /// # Errors
     /// When a description of a sensor or ring is damaged.
-    pub fn drain(&mut self, mut take: impl FnMut(Event<'_>)) -> Result<u64, SegmentError> {
+    pub fn drain(&mut self, take: impl FnMut(Event<'_>)) -> Result<u64, SegmentError> {
+        self.drain_and_tell(take, |_, _| ())
+    }
+
+    /// [`drain`](Self::drain), and calls `tell` with a ring and how far it is read, after each block.
+    pub(super) fn drain_and_tell(
+        &mut self,
+        mut take: impl FnMut(Event<'_>),
+        tell: impl Fn(usize, u64),
+    ) -> Result<u64, SegmentError> {
         self.look()?;
         let mut count = 0;
         let mut words = std::mem::take(&mut self.words);
@@ -175,14 +184,20 @@ impl Reader {
             take(event);
         };
         for index in 0..self.rings.len() {
-            self.drain_ring(index, &mut words, &mut counted);
+            self.drain_ring(index, &mut words, &mut counted, &tell);
         }
         self.drain_cells(&mut words, &mut counted);
         self.words = words;
         Ok(count)
     }
 
-    fn drain_ring(&mut self, index: usize, words: &mut Vec<u64>, take: &mut impl FnMut(Event<'_>)) {
+    fn drain_ring(
+        &mut self,
+        index: usize,
+        words: &mut Vec<u64>,
+        take: &mut impl FnMut(Event<'_>),
+        tell: &impl Fn(usize, u64),
+    ) {
         let tracker = &mut self.rings[index];
         // In this order: what these counts have is below `target`.
         let settled = tracker.settled_at == tracker.ring.ring().committed();
@@ -196,6 +211,7 @@ impl Reader {
                 Found::Words { start } => {
                     self.take_records(index, words, take);
                     self.rings[index].cursor = start + words.len() as u64;
+                    tell(index, self.rings[index].cursor);
                 }
                 Found::Nothing => break,
                 Found::Damaged => {

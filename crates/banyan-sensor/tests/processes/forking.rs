@@ -76,3 +76,24 @@ fn a_program_that_nobody_watches_leaves_nothing_behind() {
     program.child.wait().unwrap();
     assert_eq!(std::fs::read_dir(program.directory.path()).unwrap().count(), 0);
 }
+
+#[test]
+fn an_observer_reads_the_last_events_of_a_program_that_has_ended_and_left_nothing() {
+    let mut program = Program::start("steps");
+    let mut observer = program.observe("step");
+    program.tell("emit 10");
+    program.send("end");
+    program.child.wait().unwrap();
+    assert_eq!(std::fs::read_dir(program.directory.path()).unwrap().count(), 0);
+    assert_eq!(observer.drain(|_| ()).unwrap(), 10);
+    assert_eq!(observer.segment().identity().is_running(), Some(false));
+}
+
+#[test]
+fn events_of_sensors_that_are_always_written_outlive_their_program() {
+    let mut program = Program::start("always");
+    program.tell("emit 10");
+    program.send("end");
+    program.child.wait().unwrap();
+    assert_eq!(program.segment().read().unwrap().drain(|_| ()).unwrap(), 10);
+}
