@@ -112,6 +112,11 @@ impl PeerClock {
         Some(known.at(at))
     }
 
+    /// What is known of the clock at the time of the last exchange.
+    pub fn latest(&self) -> Option<Estimate> {
+        self.estimate(self.seen.last()?.at)
+    }
+
     /// How often the clock was set, or stood still.
     pub fn steps(&self) -> u64 {
         self.steps

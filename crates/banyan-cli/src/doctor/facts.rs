@@ -146,9 +146,9 @@ impl Room {
 }
 
 /// Nanoseconds since the beginning of 1970, as this machine believes.
-pub(super) fn now() -> u64 {
+pub(super) fn now() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    since.as_nanos().try_into().unwrap_or(u64::MAX)
+    since.as_nanos().try_into().unwrap_or(i64::MAX)
 }
 
 /// Soft and hard limit of this process; unlimited is the largest number.

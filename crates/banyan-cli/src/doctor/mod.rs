@@ -14,6 +14,7 @@ use std::net::SocketAddr;
 use std::process::ExitCode;
 
 use banyan_boot::{Fallback, HostSet, Problem};
+use banyan_clock::{Estimate, PeerClock};
 use clap::Args;
 use serde_json::json;
 
@@ -28,13 +29,13 @@ use connection::Connection;
 use facts::Facts;
 use finding::{Finding, Level};
 use time::{TIME, Time};
-use visit::{Clock, Visit};
+use visit::Visit;
 
 /// What this command calls itself.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// Clocks further apart make logs of several hosts hard to read.
-const CLOCK_LIMIT: i128 = 100_000_000;
+const CLOCK_LIMIT: i64 = 100_000_000;
 
 /// Hosts that cannot be reached whose keys are looked for; the others fail for the same reasons.
 const KEYS_LOOKED_FOR: usize = 16;
@@ -135,7 +136,7 @@ impl Doctor {
                     let fallbacks = visit.fallbacks.iter().filter(|fallback| fallback.host == host);
                     of_host.extend(fallbacks.map(|fallback| not_started_by_others(fallback, is_many)));
                     of_host.extend(judge::judge(facts, VERSION));
-                    of_host.extend(visit.clocks.get(host).map(|clock| judge_clock(*clock)));
+                    of_host.extend(visit.clocks.get(host).and_then(PeerClock::latest).map(judge_clock));
                 }
                 None if !of_host.is_empty() && self.hosts.uses_ssh()? && keys_left > 0 => {
                     keys_left -= 1;
@@ -197,10 +198,10 @@ fn silent(time: Time) -> Finding {
     Finding::bad(Level::Problem, REACHED, "without an answer", cause, "banyan run -w HOST -- uptime")
 }
 
-fn judge_clock(clock: Clock) -> Finding {
-    let milliseconds = |nanoseconds: i128| nanoseconds as f64 / 1e6;
-    let state = format!("{:+.1} ms, known within {:.1} ms", milliseconds(clock.ahead), milliseconds(clock.within));
-    if clock.ahead.abs() - clock.within <= CLOCK_LIMIT {
+fn judge_clock(clock: Estimate) -> Finding {
+    let milliseconds = |nanoseconds: i64| nanoseconds as f64 / 1e6;
+    let state = format!("{:+.1} ms, known within {:.1} ms", milliseconds(clock.offset()), milliseconds(clock.bound()));
+    if clock.offset().abs() - clock.bound() <= CLOCK_LIMIT {
         return Finding::ok("clock", state);
     }
     let cause = "its times do not compare with those of this machine";

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use banyan_boot::{
     Event, Fallback, HostSet, Input, LaunchError, Output, Problem, ProcessDistribution, Session, SessionOptions, Stdio,
 };
+use banyan_clock::{Exchange, Limits, PeerClock};
 use serde_json::Value;
 
 use super::CONNECTION;
@@ -18,7 +19,7 @@ use crate::hosts::launch_status;
 /// The program of the agent itself, as a process that it starts sees it.
 const AGENT: &str = "/proc/self/exe";
 
-/// How often hosts are asked for the time: the quickest answer is the most exact.
+/// How often hosts are asked for the time.
 const ROUNDS: usize = 3;
 
 /// A host that has answered once answers again within this time.
@@ -29,7 +30,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 pub(super) struct Visit {
     /// By host.
     pub(super) facts: HashMap<String, Facts>,
-    pub(super) clocks: HashMap<String, Clock>,
+    pub(super) clocks: HashMap<String, PeerClock>,
     pub(super) connections: HashMap<String, Connection>,
     /// Hosts that could not be looked at.
     pub(super) problems: Vec<Problem>,
@@ -37,26 +38,6 @@ pub(super) struct Visit {
     pub(super) fallbacks: Vec<Fallback>,
     /// Why none could be.
     pub(super) refused: Option<String>,
-}
-
-/// How far a host's clock is ahead of this machine's, in nanoseconds, and how exactly that is known.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Clock {
-    pub(super) ahead: i128,
-    pub(super) within: i128,
-}
-
-impl Clock {
-    /// From the time of a host, and the times here between which it must have said so.
-    fn new(there: u64, sent: u64, received: u64) -> Clock {
-        let (there, sent, received) = (i128::from(there), i128::from(sent), i128::from(received));
-        Clock { ahead: there - (sent + received) / 2, within: (received - sent + 1) / 2 }
-    }
-
-    /// The more exact of two.
-    fn better(self, other: Clock) -> Clock {
-        if other.within < self.within { other } else { self }
-    }
 }
 
 /// Visits all hosts, as far as there is time; those that cannot be reached are told in the result.
@@ -95,10 +76,11 @@ pub(super) fn visit(hosts: &HostSet, options: SessionOptions, time: Time) -> Res
         let sent = now();
         session.write_input(b"\n");
         visit.hear(&session, &mut there, time, |visit, host, line| {
-            let Some(there) = line["now"].as_u64() else { return };
-            let clock = Clock::new(there, sent, now());
-            let known = visit.clocks.entry(host.to_owned()).or_insert(clock);
-            *known = known.better(clock);
+            let Some(there) = line["now"].as_i64() else { return };
+            let exchange = Exchange { sent, heard: there, answered: there, received: now() };
+            let clock = visit.clocks.entry(host.to_owned()).or_insert_with(|| PeerClock::new(Limits::default()));
+            // A host that says what cannot be is one whose clock is not known.
+            let _ = clock.observe(&exchange);
         });
     }
     session.close_input();
@@ -134,20 +116,5 @@ impl Visit {
                 Err(_) => return,
             }
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_clock_is_known_as_exactly_as_the_answer_was_quick() {
-        let slow = Clock::new(1_000, 0, 400);
-        assert_eq!(slow, Clock { ahead: 800, within: 200 });
-        let quick = Clock::new(1_500, 690, 710);
-        assert_eq!(slow.better(quick), Clock { ahead: 800, within: 10 });
-        assert_eq!(quick.better(slow), quick);
-        assert_eq!(Clock::new(0, 100, 100).ahead, -100);
     }
 }
