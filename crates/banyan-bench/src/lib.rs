@@ -9,6 +9,8 @@
 mod bars;
 mod channel;
 mod environment;
+#[cfg(feature = "command")]
+pub mod events;
 #[cfg(feature = "records")]
 pub mod exchange;
 pub mod launch;

@@ -26,6 +26,9 @@ const VECTORS: Option<&str> = if cfg!(target_arch = "x86_64") { Some("-Ctarget-f
 /// The test program of `banyan-ndr` that exercises them from outside.
 const PROGRAM: [&str; 2] = ["--test", "typed"];
 
+/// The modules of `banyan-sensor` that work on memory which threads share.
+const SHARED: &[&str] = &["ring::", "latest::", "payload::"];
+
 /// Miri is a hundred times slower than the machine; the native run tries many random cases.
 const PROPTEST_CASES: &str = "1";
 
@@ -45,16 +48,24 @@ pub(super) fn run(job: &Job<'_>) {
         // How long building takes is the machine's business; how long the tests take is ours.
         tools.run(tests(tools.root).arg("--lib").args(PROGRAM).arg("--no-run"))?;
         let tools = tools.within(LIMIT);
+        let shared = tools.run(miri_test("banyan-sensor").args(["--lib", "--"]).args(SHARED))?;
+        tests_passed(&shared)?;
         let inside = tools.run(tests(tools.root).args(["--lib", "--"]).args(MODULES))?;
         let outside = tools.run(tests(tools.root).args(PROGRAM))?;
         tests_passed(&inside)?;
-        tests_passed(&(inside + &outside))
+        tests_passed(&(shared + &inside + &outside))
     });
 }
 
 fn tests(root: &Path) -> Command {
-    let mut command = nightly_cargo(["miri", "test", "-p", "banyan-ndr"]);
+    let mut command = miri_test("banyan-ndr");
     command.args(manifest::without_jit(root));
+    command
+}
+
+/// The tests of a crate under Miri.
+fn miri_test(package: &str) -> Command {
+    let mut command = nightly_cargo(["miri", "test", "-p", package]);
     command.envs(VECTORS.map(|flags| ("RUSTFLAGS", flags)));
     // Property tests ask for the time and the working directory, which isolation forbids.
     command.env("MIRIFLAGS", "-Zmiri-disable-isolation").env("PROPTEST_CASES", PROPTEST_CASES);

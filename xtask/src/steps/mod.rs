@@ -13,6 +13,7 @@ mod fmt;
 mod fuzz;
 mod hosts;
 mod miri;
+mod model;
 mod readme;
 mod sessions;
 mod surface;
@@ -96,7 +97,7 @@ enum Lane {
     /// Builds for emulated machines, each in a directory of its own. Cargo lets it and the lane before build in turn,
     /// because both need what runs while building; the tests of one run while the other builds.
     Emulated,
-    /// Builds by the nightly tool-chain, in `target/surface` and `target/miri`.
+    /// Builds by the nightly tool-chain, in `target/surface` and `target/miri`; and in `target/loom`.
     Nightly,
     /// Builds in `target/fuzz` and `target/release`.
     Optimized,
@@ -125,6 +126,7 @@ const STEPS: &[Step] = &[
     step("corpus", Lane::Emulated, "Every architecture reads what every other one wrote", corpus::run),
     step("surface", Lane::Nightly, "The public interfaces are those in docs/surface", surface::run),
     step("miri", Lane::Nightly, "The unsafe modules under Miri", miri::run),
+    step("model", Lane::Nightly, "What rings promise under a model checker", model::run),
     step("readme", Lane::Optimized, "The commands in README.md and in docs do what they say", readme::run),
     step("fuzz", Lane::Optimized, "Each fuzz target for a few seconds", fuzz::run),
 ];

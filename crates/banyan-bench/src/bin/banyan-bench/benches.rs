@@ -3,7 +3,7 @@
 use banyan_cli::failure::Outcome;
 
 use super::records::RecordsBench;
-use super::{exchange, launch, layers, tree};
+use super::{events, exchange, launch, layers, tree};
 
 /// The benches.
 #[derive(clap::Subcommand)]
@@ -99,6 +99,21 @@ Examples:
   banyan bench exchange --quick
   banyan bench exchange --json | jq -r '.rows[] | [.bytes, .layout, .way, .part, .value] | @tsv'")]
     Exchange(exchange::ExchangeBench),
+    /// Cost of an event to the program that emits it and to an observer
+    ///
+    /// Thread CPU time, best of many batches, of events of 16 bytes. Beside Banyan, in turn with it: the floor, which is a
+    /// ring by hand that stores a counter, a stamp and the payload, with the same clock, with clock_gettime, or with none; and
+    /// the crate `tracing` with a subscriber that writes into memory.
+    ///
+    /// emit_observed: somebody watches; emit_unobserved: nobody does; emit_latest_only: only the latest event is kept;
+    /// gauge_set: a number that observers sample; drain: what one event costs the observer; drain_rate: events a second.
+    #[command(after_help = "\
+Exit status: 0 success; 1 something failed; 2 wrong usage; 4 time limit; 5 not permitted.
+
+Examples:
+  banyan bench events --quick
+  banyan bench events --json | jq -r '.rows[] | [.system, .op, .value, .unit] | @tsv'")]
+    Events(events::EventsBench),
 }
 
 impl Bench {
@@ -110,6 +125,7 @@ impl Bench {
             Bench::Tree(bench) => bench.run(),
             Bench::Layers(bench) => bench.run(),
             Bench::Exchange(bench) => bench.run(),
+            Bench::Events(bench) => bench.run(),
         }
     }
 }

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod benches;
+mod events;
 mod exchange;
 mod launch;
 mod layers;

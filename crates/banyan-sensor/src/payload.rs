@@ -1,0 +1,84 @@
+//! Records as words of a ring, and words as bytes.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use banyan_ndr::Record;
+
+/// Stores a plain record as it lies in memory. There are enough words for it.
+///
+/// # Panics
+/// When `T` is not plain.
+#[inline]
+pub(crate) fn store<T: Record>(record: &T, words: &[AtomicU64]) {
+    assert!(T::PLAIN, "only plain records are stored as they lie");
+    // SAFETY: by the promises of `Wire`, all bytes of a plain value are initialised and stay as they are while it is
+    // borrowed.
+    let bytes = unsafe { std::slice::from_raw_parts(std::ptr::from_ref(record).cast::<u8>(), size_of::<T>()) };
+    store_bytes(bytes, words);
+}
+
+/// Stores bytes; the last word is filled with zeros.
+#[inline]
+pub(crate) fn store_bytes(bytes: &[u8], words: &[AtomicU64]) {
+    let (whole, rest) = bytes.as_chunks::<8>();
+    for (word, bytes) in words.iter().zip(whole) {
+        word.store(u64::from_ne_bytes(*bytes), Ordering::Relaxed);
+    }
+    if let (false, Some(word)) = (rest.is_empty(), words.get(whole.len())) {
+        let mut last = [0; 8];
+        last[..rest.len()].copy_from_slice(rest);
+        word.store(u64::from_ne_bytes(last), Ordering::Relaxed);
+    }
+}
+
+/// The first bytes of words.
+pub(crate) fn bytes(words: &[u64], length: usize) -> &[u8] {
+    assert!(length <= size_of_val(words), "as many bytes as there are");
+    // SAFETY: the words are borrowed as long as the bytes, and have as many of them.
+    unsafe { std::slice::from_raw_parts(words.as_ptr().cast(), length) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Record)]
+    struct Odd {
+        name: [u8; 3],
+    }
+
+    #[derive(Record)]
+    struct Step {
+        number: u64,
+        residual: f64,
+        level: u32,
+    }
+
+    fn words(count: usize) -> Vec<AtomicU64> {
+        (0..count).map(|_| AtomicU64::new(u64::MAX)).collect()
+    }
+
+    #[test]
+    fn bytes_come_back_as_they_were_stored() {
+        for length in 0..40 {
+            let source: Vec<u8> = (1..=length).collect();
+            let memory = words(source.len().div_ceil(8));
+            store_bytes(&source, &memory);
+            let copied: Vec<u64> = memory.iter().map(|word| word.load(Ordering::Relaxed)).collect();
+            assert_eq!(bytes(&copied, source.len()), source);
+        }
+    }
+
+    #[test]
+    fn a_plain_record_is_stored_as_it_lies() {
+        let memory = words(1);
+        store(&Odd { name: *b"abc" }, &memory);
+        assert_eq!(memory[0].load(Ordering::Relaxed).to_ne_bytes(), *b"abc\0\0\0\0\0");
+    }
+
+    #[test]
+    #[should_panic(expected = "only plain records")]
+    fn a_record_with_padding_is_not_stored_as_it_lies() {
+        store(&Step { number: 1, residual: 0.5, level: 2 }, &words(3));
+    }
+}

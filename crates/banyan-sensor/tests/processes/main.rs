@@ -1,0 +1,11 @@
+//! Programs with sensors and their observers, as processes of their own.
+
+mod abuse;
+mod child;
+mod forking;
+mod harness;
+mod killed;
+mod ledger;
+mod policies;
+mod stepping;
+mod watching;
