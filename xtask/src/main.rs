@@ -6,6 +6,7 @@ mod bench;
 mod chaos;
 mod hosts;
 mod install;
+mod interrupted;
 mod manifest;
 mod mutants;
 mod report;
@@ -37,7 +38,11 @@ enum Chore {
 
 fn main() -> ExitCode {
     let root = root();
-    match Chore::parse() {
+    let chore = Chore::parse();
+    if matches!(chore, Chore::Test(_) | Chore::Bench(_)) {
+        interrupted::remove_hosts_at_a_signal();
+    }
+    match chore {
         Chore::Test(options) => steps::run_all(&root, &options),
         Chore::Bench(bench) => bench::run(&root, &bench),
         Chore::Chaos(chaos) => chaos.run(&root),

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
-use crate::hosts;
+use crate::hosts::{self, CLUSTERS};
 use crate::report::{self, Problem};
 use crate::run::Runner;
 
@@ -16,9 +16,6 @@ const SLURM: &str = "8";
 
 /// Making or removing hosts may take this long.
 const PATIENCE: Duration = Duration::from_secs(120);
-
-/// Where `cargo xtask hosts` keeps what it makes.
-const CLUSTERS: &str = "/run/banyan-hosts";
 
 /// Test hosts, removed when this is dropped.
 pub(super) struct Hosts {

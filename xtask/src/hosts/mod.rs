@@ -30,6 +30,7 @@ use journal::Record;
 use plan::Name;
 use request::Request;
 
+pub(crate) use plan::CLUSTERS;
 pub(crate) use request::Hosts;
 pub(crate) use up::possible;
 

@@ -15,7 +15,7 @@ const NAME_BYTES: usize = 24;
 
 /// Where clusters are written down. It is gone after a restart of the machine, as the namespaces are, and its path is
 /// short and lies outside every home directory.
-pub(super) const CLUSTERS: &str = "/run/banyan-hosts";
+pub(crate) const CLUSTERS: &str = "/run/banyan-hosts";
 
 /// The host that runs the daemons which are not on every host.
 pub(super) const CONTROLLER: &str = "ctl";

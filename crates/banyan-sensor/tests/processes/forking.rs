@@ -14,6 +14,8 @@ pub(crate) fn fork_and_emit(step: &Sensor<Step>, count: u64) {
     let child = unsafe { libc::fork() };
     assert!(child >= 0);
     if child == 0 {
+        // It ends with the test, also with one that fails.
+        rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL)).unwrap();
         step.emit(&Step::new(0));
         while !step.is_watched() {
             std::thread::yield_now();
