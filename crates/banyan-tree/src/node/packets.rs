@@ -463,6 +463,8 @@ impl Node {
             let Some(log) = self.log_mut(id) else { continue };
             if !log.has_child(link) {
                 let (next, received) = resume.map_or((0, 0), |resume| (resume.next, resume.received));
+                // Those of the control stream are for every node: a child needs them though all below it have them.
+                let received = if id == StreamId::CONTROL { received.min(next) } else { received };
                 // If others were here who began with the next packet, the parent sends from there on: too late for this one.
                 let is_ahead = !log.is_started() && next != Resume::NOW;
                 log.add_child(link, next, received);

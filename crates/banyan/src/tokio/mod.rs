@@ -9,14 +9,19 @@
 //!
 //! ```no_run
 //! use banyan::tokio::AsyncNetwork;
-//! use banyan::{Network, NetworkOptions, ProcessDistribution};
+//! use banyan::{Network, NetworkOptions, ProcessDistribution, Record};
+//!
+//! #[derive(Record)]
+//! struct Wanted {
+//!     samples: u32,
+//! }
 //!
 //! # async fn front_end() -> Result<(), Box<dyn std::error::Error>> {
 //! let members = ProcessDistribution::new(std::env::current_exe()?, ["member"]);
 //! let options = NetworkOptions::default().topology("4x16".parse()?);
 //! let network = AsyncNetwork::new(Network::launch(&members, &options)?)?;
 //! let stream = network.open(&network.everyone(), "max(celsius)")?;
-//! stream.send(0, &10_u32)?;
+//! stream.send(0, &Wanted { samples: 10 })?;
 //! loop {
 //!     let wave = network.next_wave(&stream).await?;
 //!     println!("{wave:?}");
