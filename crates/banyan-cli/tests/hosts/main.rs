@@ -72,8 +72,8 @@ fn by_slurm(words: &[&str]) -> Output {
 /// What a command says, without `srun: job 50 queued and waiting for resources`: whether a job waits depends on what else runs.
 fn without_queueing(said: &str) -> String {
     let is_about_the_queue = |line: &&str| {
-        let about =
-            line.strip_prefix("srun: job ").and_then(|line| line.split_once(' ')).map(|(_, about)| about.trim());
+        let job = ["srun: job ", "banyan: salloc: job "].iter().find_map(|who| line.strip_prefix(who));
+        let about = job.and_then(|job| job.split_once(' ')).map(|(_, about)| about.trim());
         matches!(about, Some("queued and waiting for resources" | "has been allocated resources"))
     };
     said.split_inclusive('\n').filter(|line| !is_about_the_queue(line)).collect()

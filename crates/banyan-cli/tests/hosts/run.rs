@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::shape::assert_shape;
-use crate::{banyan, by_slurm, by_ssh, command, command_by_ssh, file, objects, text};
+use crate::{banyan, by_slurm, by_ssh, command, command_by_ssh, file, objects, text, without_queueing};
 
 #[test]
 #[ignore = "needs test hosts: cargo xtask test --only sessions"]
@@ -43,7 +43,8 @@ fn by_slurm_a_number_of_nodes_is_an_allocation_that_ends_with_the_command() {
     let before = jobs();
     let output = banyan(&["run", "--nodes", "3", "-b", "--", "echo", "alike"]);
     let out = text(&output.stdout);
-    assert!(out.ends_with(" (3 of 3)\nalike\n") && output.stderr.is_empty(), "{out}{}", text(&output.stderr));
+    let err = without_queueing(&text(&output.stderr));
+    assert!(out.ends_with(" (3 of 3)\nalike\n") && err.is_empty(), "{out}{err}");
     assert!(jobs().is_subset(&before), "{:?}, before {before:?}", jobs());
     let output = banyan(&["run", "-N", "100", "--timeout", "1s", "--", "true"]);
     let err = text(&output.stderr);
