@@ -119,8 +119,10 @@ pub(crate) fn own() -> std::fs::Permissions {
 /// The segments in a directory, the oldest first.
 pub(crate) fn segments(directory: &Path) -> Vec<PathBuf> {
     let paths = std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
-    let mut segments: Vec<PathBuf> =
-        paths.filter(|path| path.extension().is_some_and(|end| end == "segment")).collect();
+    // One whose name begins with a dot is still being made.
+    let is_made = |path: &PathBuf| path.file_name().is_some_and(|name| !name.to_string_lossy().starts_with('.'));
+    let is_segment = |path: &PathBuf| path.extension().is_some_and(|end| end == "segment");
+    let mut segments: Vec<PathBuf> = paths.filter(is_made).filter(is_segment).collect();
     segments.sort_by_key(|path| {
         let stem = path.file_stem().unwrap().to_str().unwrap();
         stem.rsplit('-').next().unwrap().parse::<u64>().ok()
