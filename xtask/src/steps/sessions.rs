@@ -7,7 +7,7 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-use super::{EVERYTHING, Job, Tools, cargo};
+use super::{EVERYTHING, Job, Tools, cargo, tests_passed};
 use crate::report::{Outcome, Problem};
 use crate::{hosts, install};
 
@@ -69,9 +69,7 @@ fn tests(program: &str, hosts: &SessionHosts<'_>) -> Command {
 }
 
 fn result_of(tools: &Tools<'_>, tests: &mut Command) -> Outcome {
-    let output = tools.run(tests)?;
-    let result = output.lines().rev().find_map(|line| line.strip_prefix("test result: "));
-    result.map(str::to_owned).ok_or_else(|| Problem::Failed(format!("no test ran:\n{output}")))
+    tests_passed(&tools.run(tests)?)
 }
 
 fn this_program() -> PathBuf {
