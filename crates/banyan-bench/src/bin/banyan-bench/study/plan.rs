@@ -10,7 +10,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::options::{Options, Takes};
-use banyan_cli::config::{Item, Source, number, text_of, word};
+use banyan_cli::config::{Item, ConfigText, number, text_of, word};
 use banyan_cli::failure::Failure;
 use banyan_cli::hosts::time;
 
@@ -87,7 +87,7 @@ impl Plan {
     }
 
     fn parse(path: &Path, text: &str, options: &Options) -> Result<Plan, String> {
-        let source = Source { path, text };
+        let source = ConfigText { path, text };
         let root = DeTable::parse(text).map_err(|error| {
             let at = error.span().map_or(0, |span| span.start);
             format!("{}: {}; a plan is TOML, as in: shape = [\"1x16\", \"4x16\"]", source.place_at(at), error.message())
@@ -126,7 +126,7 @@ impl Plan {
         Ok(plan)
     }
 
-    fn study(&mut self, source: &Source<'_>, item: &Item<'_>) -> Result<(), String> {
+    fn study(&mut self, source: &ConfigText<'_>, item: &Item<'_>) -> Result<(), String> {
         let table = item.get_ref().as_table().ok_or_else(|| source.wrong(item, "study is a table; write [study]"))?;
         let mut seed = None;
         let mut is_shuffled = false;
@@ -160,7 +160,7 @@ impl Plan {
 
     fn bench(
         &mut self,
-        source: &Source<'_>,
+        source: &ConfigText<'_>,
         item: &Item<'_>,
         table: &DeTable<'_>,
         options: &Options,
@@ -211,7 +211,7 @@ impl Plan {
 }
 
 fn axis(
-    source: &Source<'_>,
+    source: &ConfigText<'_>,
     bench: &str,
     key: &Spanned<std::borrow::Cow<'_, str>>,
     item: &Item<'_>,
@@ -231,7 +231,7 @@ fn axis(
     Ok(PlanAxis { option, values })
 }
 
-fn value(source: &Source<'_>, option: &str, takes: Takes, item: &Item<'_>) -> Result<(String, usize), String> {
+fn value(source: &ConfigText<'_>, option: &str, takes: Takes, item: &Item<'_>) -> Result<(String, usize), String> {
     let text = match (item.get_ref(), takes) {
         (DeValue::String(text), Takes::Value) => Some(text.to_string()),
         (DeValue::Integer(number), Takes::Value) if number.radix() == 10 => Some(number.as_str().replace('_', "")),
