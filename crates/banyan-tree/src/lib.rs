@@ -24,6 +24,8 @@ mod back_end;
 mod combiner;
 mod driver;
 mod error;
+#[cfg(any(test, feature = "fuzzing"))]
+mod first_of;
 mod format_book;
 #[cfg(feature = "fuzzing")]
 pub mod fuzzing;
