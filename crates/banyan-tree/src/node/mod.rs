@@ -240,8 +240,8 @@ struct Early {
     packet: Option<u64>,
     /// There are no packets before this one.
     skipped: u64,
-    /// The first wave that the front-end had not taken, and the first that was not whole.
-    acknowledged: Wave,
+    /// The first wave that the front-end had not taken, if the parent has said so, and the first that was not whole.
+    acknowledged: Option<Wave>,
     whole: Wave,
     /// Records that children sent, and that were dropped.
     records: u64,

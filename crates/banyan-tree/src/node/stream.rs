@@ -13,7 +13,7 @@ use super::log::Log;
 use super::missing_fields::MissingFields;
 use super::patience::Patience;
 use super::records::Records;
-use crate::ids::{NodeId, Wave};
+use crate::ids::{LinkId, NodeId, Wave};
 use crate::message::{Opening, Packet, Succession};
 use crate::run::Run;
 use crate::transformation::Transformation;
@@ -81,6 +81,8 @@ pub(super) struct Stream {
     pub(super) whole: Wave,
     /// Whether it is known here what the front-end has taken.
     pub(super) knows_acknowledged: bool,
+    /// Children that spoke of waves far ahead while that was not known. They are asked again.
+    pub(super) doubted: BTreeSet<LinkId>,
     /// Whether the parent waits for this node.
     pub(super) is_participating: bool,
     /// Whether someone below has asked for quick acknowledgement, and got none since.
@@ -136,6 +138,7 @@ impl Stream {
             sent: Wave(0),
             whole: Wave(0),
             knows_acknowledged: false,
+            doubted: BTreeSet::new(),
             is_participating: false,
             wants_acknowledgement: false,
             records: None,
