@@ -105,7 +105,7 @@ fn pack(packer: Packer, path: PathBuf) -> io::Result<Bytes> {
     let mut process = command.spawn()?;
     let (input, output) = (process.stdin.take(), process.stdout.take());
     let (Some(mut input), Some(mut output)) = (input, output) else { return Err(io::ErrorKind::BrokenPipe.into()) };
-    let feed = std::thread::spawn(move || io::copy(&mut content, &mut input).map(drop));
+    let feed = std::thread::Builder::new().spawn(move || io::copy(&mut content, &mut input).map(drop))?;
     let mut packed = Vec::new();
     output.read_to_end(&mut packed)?;
     // An agent takes note of all its children that end, so of this one, too.
