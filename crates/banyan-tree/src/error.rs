@@ -1,6 +1,6 @@
 //! What can go wrong for those who use a network.
 
-use banyan_boot::{ExitState, JoinError, LaunchError, RankSet, SessionError};
+use banyan_boot::{ExitState, JoinError, LaunchError, RankSet, SessionError, cause};
 use banyan_ndr::{DecodeError, EncodeError, FormatId};
 use banyan_reduce::AlignmentError;
 
@@ -213,7 +213,7 @@ pub enum TreeError {
         most: usize,
     },
     /// The system refused.
-    #[error("the system refused: {0}")]
+    #[error("the system refused: {}", cause(.0))]
     System(#[from] std::io::Error),
 }
 

@@ -318,15 +318,18 @@ impl Node {
         for id in streams {
             let is_concerned = self.concerns(link, id);
             let resume = resumes.iter().find(|resume| resume.stream == id);
-            let over = self.streams.get(&id).map(|stream| (stream.kept.acknowledged(), stream.whole));
+            let over = self.streams.get(&id).map(|stream| (stream.acknowledged(), stream.whole));
             let Some(log) = self.log_mut(id) else { continue };
             if !log.has_child(link) && !is_concerned {
                 continue;
             }
             if let Some((until, whole)) = over {
                 // Before any packet, so that it does not contribute to waves that are over.
-                self.send(link, Message::Acknowledge { stream: id, until });
-                if whole > until {
+                // One that knows it as little hears of it when this node does.
+                if let Some(until) = until {
+                    self.send(link, Message::Acknowledge { stream: id, until });
+                }
+                if until.is_none_or(|until| whole > until) && whole > WaveNumber(0) {
                     self.send(link, Message::Begin { stream: id, next: whole });
                 }
             }
