@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use banyan_boot::{Launcher, ProcessDistribution};
-use banyan_tree::{ClockEdge, Estimate, Network, Stream, Synchronisation};
+use banyan_tree::{ClockEdge, Estimate, Network, Stream, StreamOptions, Synchronisation};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::harness::processes::environment;
@@ -44,6 +44,11 @@ fn may_shift_clocks() -> bool {
 
 fn say(text: &str) {
     let _ = writeln!(std::io::stderr(), "{text}");
+}
+
+/// What each member says comes by itself, as it was sent.
+fn one_by_one() -> StreamOptions {
+    StreamOptions::default().synchronised(Synchronisation::None)
 }
 
 /// Whether an estimate holds what is true.
@@ -92,7 +97,7 @@ pub(crate) fn nodes_of_one_host_know_that_they_have_one_clock_and_ask_no_more() 
     }
     let again = table(&network, |_| true);
     assert!(again.iter().all(|edge| edge.exchanges == 1), "{again:?}");
-    let stream = network.open(&network.everyone(), Synchronisation::None).unwrap();
+    let stream = network.open(&network.everyone(), one_by_one()).unwrap();
     assert_eq!(known_by_members(&stream, 4), [(0, 0); 4]);
 }
 
@@ -110,7 +115,7 @@ pub(crate) fn members_with_other_clocks_know_that_of_the_front_end() {
         assert_holds("the parent's clock", &edge.of_parent.unwrap(), -1_000 * SECOND);
         assert!((edge.offset().unwrap() - 1_000 * SECOND).abs() <= edge.bound().unwrap(), "{edge}");
     }
-    let stream = network.open(&network.everyone(), Synchronisation::None).unwrap();
+    let stream = network.open(&network.everyone(), one_by_one()).unwrap();
     for (low, high) in known_by_members(&stream, 4) {
         assert!((low..=high).contains(&(-1_000 * SECOND)), "{low} {high}");
     }
@@ -125,7 +130,7 @@ pub(crate) fn agents_with_other_clocks_know_each_others_also_when_one_of_them_is
     let starter = directory.path().join("starter");
     fs::write(&starter, STARTER).unwrap();
     fs::set_permissions(&starter, fs::Permissions::from_mode(0o755)).unwrap();
-    let mut options = options("1:2");
+    let mut options = options("2x2");
     options.topology = None;
     options.session.launcher = Launcher::Command { template: format!("{} {{agent}}", starter.display()) };
     options.session.fanout = 1;
@@ -152,7 +157,7 @@ pub(crate) fn agents_with_other_clocks_know_each_others_also_when_one_of_them_is
         }
         assert!(Instant::now() < until, "{edges:#?}");
     }
-    let stream = network.open(&network.everyone(), Synchronisation::None).unwrap();
+    let stream = network.open(&network.everyone(), one_by_one()).unwrap();
     assert_eq!(known_by_members(&stream, 4).len(), 4);
 }
 
