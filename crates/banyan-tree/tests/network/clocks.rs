@@ -32,6 +32,23 @@ fn ahead(host: &str) -> i64 {
     }
 }
 
+/// How far the clock of a node is ahead.
+fn ahead_at(edge: &ClockEdge) -> i64 {
+    if edge.rank.is_some_and(|rank| rank >= 2) { 1_000 * SECOND } else { ahead(&edge.host) }
+}
+
+/// Whether a node has the clock of the agent that was its first parent.
+fn is_same(edge: &ClockEdge) -> bool {
+    edge.rank.is_some_and(|rank| rank < 2)
+}
+
+/// Members with clocks of their own.
+fn shifted() -> ProcessDistribution {
+    let words = ["--time", "--monotonic", "1000"].map(str::to_owned);
+    let member = [this_program().display().to_string(), "member".into(), "clock".into()];
+    ProcessDistribution::new("unshare", words.into_iter().chain(member))
+}
+
 /// Whether this process may start others that see other times. Where it may not, nothing can be tried.
 fn may_shift_clocks() -> bool {
     let tried = Command::new("unshare").args(["--time", "--monotonic", "1000", "true"]).stderr(Stdio::null()).status();
@@ -105,10 +122,7 @@ pub(crate) fn members_with_other_clocks_know_that_of_the_front_end() {
     if !may_shift_clocks() {
         return;
     }
-    let words = ["--time", "--monotonic", "1000"].map(str::to_owned);
-    let member = [this_program().display().to_string(), "member".into(), "clock".into()];
-    let shifted = ProcessDistribution::new("unshare", words.into_iter().chain(member));
-    let network = Network::launch(&shifted, &options("2x2")).unwrap();
+    let network = Network::launch(&shifted(), &options("2x2")).unwrap();
     let edges = table(&network, |edge| edge.exchanges >= 8 || edge.rank.is_none());
     for edge in edges.iter().filter(|edge| edge.rank.is_some()) {
         assert!(!edge.is_same && edge.round_trip.is_some_and(|time| !time.is_zero()), "{edge}");
@@ -133,15 +147,13 @@ pub(crate) fn agents_with_other_clocks_know_each_others_also_when_one_of_them_is
     let mut options = options("2x2");
     options.topology = None;
     options.session.launcher = Launcher::Command { template: format!("{} {{agent}}", starter.display()) };
-    options.session.fanout = 1;
-    let members = ProcessDistribution::new(this_program(), ["member", "clock"]).on("early", 2).on("earlier", 2);
-    let network = Network::launch(&members, &options).unwrap();
-    let edges = table(&network, |edge| edge.exchanges >= if edge.rank.is_none() { 8 } else { 1 });
+    // Two members with the clocks of their agents, and two with clocks of their own.
+    let same = ProcessDistribution::new(this_program(), ["member", "clock"]);
+    let members = [same, shifted()].map(|members| members.on("early", 1).on("earlier", 1));
+    let network = Network::launch_several(&members, &options).unwrap();
+    let edges = table(&network, |edge| edge.exchanges >= if is_same(edge) { 1 } else { 8 });
     check(&edges);
-    let of_agents: Vec<&ClockEdge> = edges.iter().filter(|edge| edge.rank.is_none()).collect();
-    assert_eq!(of_agents.iter().map(|edge| edge.parent.0).collect::<Vec<_>>(), [0, 1], "one below the other");
-    // Members have the clocks of their agents, of which they ask once, or are told.
-    assert!(edges.iter().all(|edge| edge.is_same == edge.rank.is_some()), "{edges:?}");
+    assert!(edges.iter().all(|edge| edge.is_same == is_same(edge)), "{edges:#?}");
 
     let is_early =
         |worker: &Pid| environment(*worker).split(|byte| *byte == 0).any(|at| at == b"SLURMD_NODENAME=early");
@@ -166,10 +178,10 @@ fn check(edges: &[ClockEdge]) {
     let host = |node| edges.iter().find(|edge| edge.node == node).map_or("", |edge| &edge.host);
     for edge in edges {
         if let Some(known) = edge.of_parent {
-            assert_holds(&format!("{edge}"), &known, ahead(host(edge.parent)) - ahead(&edge.host));
+            assert_holds(&format!("{edge}"), &known, ahead(host(edge.parent)) - ahead_at(edge));
         }
         if let Some(known) = edge.front_end {
-            assert_holds("the front-end's clock", &known, -ahead(&edge.host));
+            assert_holds("the front-end's clock", &known, -ahead_at(edge));
         }
     }
 }
