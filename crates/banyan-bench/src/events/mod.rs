@@ -15,7 +15,7 @@ use banyan_sensor::observe::{Observer, Segment};
 use banyan_sensor::{Gauge, Policy, Sensor, Status};
 
 use crate::{Contestant, Effort, compare};
-use floor::{Floor, Stamp};
+use floor::{EventFloor, Stamp};
 pub use rows::{EventRow, Promise, events_json, events_table, promises};
 
 /// 16 bytes.
@@ -98,8 +98,8 @@ fn emit(
         black_box(steps[*at])
     };
     let [mut a, mut b, mut c, mut d, mut e, mut f, mut g] = [0; 7];
-    let (counter, clock, plain) = (Floor::new(), Floor::new(), Floor::new());
-    let tracing = tracing_rival::Rival::new();
+    let (counter, clock, plain) = (EventFloor::new(), EventFloor::new(), EventFloor::new());
+    let tracing = tracing_rival::TracingRival::new();
     let mut contestants = [
         Contestant::new(|| watched.emit(&step(&mut a))),
         Contestant::new(|| unwatched.emit(&step(&mut b))),

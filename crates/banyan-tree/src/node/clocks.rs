@@ -18,16 +18,16 @@ pub(super) struct ClockInquiry {
 impl Node {
     /// At the front-end: asks every node for what it knows of clocks. Answers to questions before are forgotten.
     pub fn ask_clocks(&mut self) {
-        let Some(root) = &mut self.root else { return };
-        root.clock_inquiry.question += 1;
-        root.clock_inquiry.answers.clear();
-        let question = root.clock_inquiry.question;
+        let Some(front_end) = self.role.front_end_mut() else { return };
+        front_end.clock_inquiry.question += 1;
+        front_end.clock_inquiry.answers.clear();
+        let question = front_end.clock_inquiry.question;
         self.pass_clock_question(question);
     }
 
     /// At the front-end: the answers to the last question that have come.
     pub fn clocks(&self) -> Option<&BTreeMap<NodeId, NodeClock>> {
-        self.root.as_ref().map(|root| &root.clock_inquiry.answers)
+        self.role.front_end().map(|front_end| &front_end.clock_inquiry.answers)
     }
 
     /// Asks those below, and the driver.
@@ -46,11 +46,11 @@ impl Node {
 
     /// A node's answer is on its way.
     pub(super) fn clock_counted(&mut self, question: u32, node: NodeId, clock: Box<NodeClock>) {
-        match &mut self.root {
+        match self.role.front_end_mut() {
             // The front-end has nobody above it.
             Some(_) if node == NodeId::ROOT => {}
-            Some(root) if root.clock_inquiry.question == question => {
-                root.clock_inquiry.answers.insert(node, *clock);
+            Some(front_end) if front_end.clock_inquiry.question == question => {
+                front_end.clock_inquiry.answers.insert(node, *clock);
             }
             Some(_) => {}
             None => self.send_up(Message::ClockCounted { question, node, clock }),

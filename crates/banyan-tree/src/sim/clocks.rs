@@ -10,7 +10,7 @@ use crate::node::Chance;
 use banyan_clock::Estimate;
 
 use super::model::Broken;
-use super::network::{End, WireId};
+use super::network::{EndIndex, WireId};
 use super::world::{Inhabitant, World};
 
 /// How far clocks are off at most, in nanoseconds.
@@ -97,7 +97,7 @@ impl World<'_, '_> {
     }
 
     /// A child asks, or the parent says something of clocks.
-    pub(super) fn hear_of_clocks(&mut self, wire: WireId, end: End, message: &Message) -> Result<(), Broken> {
+    pub(super) fn hear_of_clocks(&mut self, wire: WireId, end: EndIndex, message: &Message) -> Result<(), Broken> {
         let [node, from] = [self.wires[wire].nodes[end], self.wires[wire].nodes[1 - end]];
         let (Some(link), now, stamp) = (self.wires[wire].names[end], self.time_of(node), self.stamp(node)) else {
             return Ok(());

@@ -23,11 +23,11 @@ mod happening;
 mod model;
 mod network;
 mod programs;
+mod progress;
 mod records;
 mod reduction;
 mod sum;
 mod traffic;
-mod whereabouts;
 mod world;
 
 use std::time::Duration;

@@ -6,7 +6,7 @@ use super::world::World;
 use crate::ids::StreamId;
 
 impl World<'_, '_> {
-    fn whereabouts_of(&self, stream: StreamId) -> String {
+    fn progress_of(&self, stream: StreamId) -> String {
         let missing = self.nodes[0].node.missing(stream);
         let mut way = String::from("0");
         let mut at = 0;
@@ -19,8 +19,8 @@ impl World<'_, '_> {
         format!("{stream} waits in {next} for {missing} by way of {way}, and its packets for {slowest:?}")
     }
 
-    pub(super) fn whereabouts(&self) -> String {
-        let waves: Vec<String> = self.streams.iter().map(|(stream, _)| self.whereabouts_of(*stream)).collect();
+    pub(super) fn progress(&self) -> String {
+        let waves: Vec<String> = self.streams.iter().map(|(stream, _)| self.progress_of(*stream)).collect();
         let orphans: Vec<usize> = (1..self.nodes.len())
             .filter(|node| self.nodes[*node].is_alive && self.nodes[*node].node.parent().is_none())
             .take(8)
