@@ -62,7 +62,7 @@ impl Layout {
             Layout::Unsigned => Type::Int { width: 8, signed: false },
             Layout::Wide => Type::Int { width: 16, signed: true },
             Layout::Float => Type::Float { width: 8 },
-            Layout::Flag => Type::Bool { width: 1 },
+            Layout::Flag => Type::Int { width: 1, signed: false },
             Layout::Bytes => Type::Bytes,
         }
     }
