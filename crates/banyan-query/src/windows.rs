@@ -28,6 +28,9 @@ const BATCH_BYTES: usize = 256 << 10;
 /// Bytes of a key, or of a value in a set.
 const MAX_VALUE: usize = 4096;
 
+/// Keys whose numbers are remembered from one batch to the next.
+const MAX_KEYS: usize = 1 << 12;
+
 /// Formats of records that lack some values.
 const MAX_PROJECTIONS: usize = 1024;
 
@@ -300,7 +303,9 @@ impl Batch {
         self.entries.clear();
         self.bodies.clear();
         self.formats.clear();
-        self.keys.clear();
+        if self.keys.len() > MAX_KEYS {
+            self.keys.clear();
+        }
     }
 }
 
