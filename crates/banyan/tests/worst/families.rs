@@ -8,7 +8,7 @@ use banyan_link::{Connection, Event, LinkOptions};
 use banyan_ndr::{
     Buffer, ByteOrder, ConvertOptions, DynRecord, Format, Limits, Plan, PointerWidth, Record, RecordView,
 };
-use banyan_query::{Event, Process, Query, Selector, evaluate};
+use banyan_query::{Process, Query, Selector, evaluate};
 use banyan_text::schema::{format_from_json_schema, format_from_xml_schema, json_schema, xml_schema};
 use banyan_text::{from_json, from_json_skipping, from_xml, from_xml_skipping};
 use banyan_tree::fuzzing::{agent_among_strangers, polite_words};
@@ -278,7 +278,7 @@ fn query(bytes: &[u8]) {
     let Ok(selector) = Selector::new(&query, "s", Sample::format()) else { return };
     let process = Process { host: "n1", job: None, rank: None, pid: 1 };
     let body = 7u32.to_ne_bytes();
-    let event = Event { process: &process, thread: 1, sequence: 0, time: 0, body: &body };
+    let event = banyan_query::Event { process: &process, thread: 1, sequence: 0, time: 0, body: &body };
     evaluate(&query, [(&selector, event)]).expect("an event fits");
 }
 
