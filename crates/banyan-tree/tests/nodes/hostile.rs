@@ -100,3 +100,11 @@ fn what_a_child_asks_for_again_waits_until_the_last_answer_has_gone() {
     assert_eq!(packets(), Vec::from_iter(5..100));
     assert!(packets().is_empty());
 }
+
+#[test]
+fn a_member_below_a_node_that_nobody_knows_is_not_there() {
+    let mut front_end = FrontEnd::new();
+    let places = vec![FrontEnd::place(3, 1, Some(1)), FrontEnd::place(5, 4, Some(2))];
+    front_end.node.message(front_end.agent, Message::Placed { places, resumes: Vec::new(), is_new: false }, Time(0));
+    assert_eq!(front_end.node.members(), ranks([0, 1]));
+}
