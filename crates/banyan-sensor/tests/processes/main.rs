@@ -7,5 +7,7 @@ mod harness;
 mod killed;
 mod ledger;
 mod policies;
+mod steered;
+mod steering;
 mod stepping;
 mod watching;
