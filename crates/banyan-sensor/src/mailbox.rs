@@ -1,35 +1,15 @@
 //! Requests on their way from an observer to a program: a slot of memory that observers write and the program reads.
 //!
-//! Observers write under a lock of theirs: they withdraw the ticket, write the request, and publish it by a new ticket.
-//! The program copies a request, then looks at the ticket again: a copy whose ticket has not changed is whole. It waits for
-//! nobody and writes nothing here. What it has copied it checks; a slot can hold anything.
+//! Observers write under a lock of theirs: they withdraw the ticket, write the words of the request, and publish it by a new
+//! ticket. The program copies a request, then looks at the ticket again: a copy whose ticket has not changed is whole. It waits
+//! for nobody and writes nothing here. What it has copied it checks; a slot can hold anything.
 //!
 //! Later the sender decides, by a word of the slot. That word counts only with the ticket it was written for.
 //!
 //! This file contains no `unsafe` and uses the atomics of `crate::sync`, so that a model checker can run it.
 
-use crate::layout::{LABEL_WORDS, letter};
+use crate::layout::letter;
 use crate::sync::{AtomicU64, Ordering, fence};
-
-/// What an observer asks for.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Letter {
-    /// A number that no other request has; not 0.
-    pub(crate) ticket: u64,
-    pub(crate) pid: u64,
-    pub(crate) start_time: u64,
-    pub(crate) lease: u64,
-    pub(crate) decision: u64,
-    /// Index of a knob or action.
-    pub(crate) target: u64,
-    pub(crate) when: u64,
-    pub(crate) step: u64,
-    /// Bytes of the value.
-    pub(crate) bytes: u64,
-    pub(crate) label: [u64; LABEL_WORDS],
-    /// Words of the value, as many as the bytes need and the slot has.
-    pub(crate) value: Vec<u64>,
-}
 
 /// What a sender has decided about its request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,64 +27,40 @@ pub(crate) const OPEN: u64 = 0;
 pub(crate) const COMMIT: u64 = 1;
 pub(crate) const CANCEL: u64 = 2;
 
-/// Puts a request into a slot. The caller has the observers' lock, and the slot is free.
-pub(crate) fn put(slot: &[AtomicU64], request: &Letter) {
-    withdraw(slot);
-    let words = [
-        (letter::PID, request.pid),
-        (letter::START_TIME, request.start_time),
-        (letter::LEASE, request.lease),
-        (letter::DECISION, request.decision),
-        (letter::TARGET, request.target),
-        (letter::WHEN, request.when),
-        (letter::STEP, request.step),
-        (letter::BYTES, request.bytes),
-    ];
-    words.iter().for_each(|(at, word)| slot[*at].store(*word, Ordering::Relaxed));
-    let texts = slot[letter::LABEL..].iter().zip(&request.label);
-    let values = slot[letter::VALUE..].iter().zip(&request.value);
-    texts.chain(values).for_each(|(place, word)| place.store(*word, Ordering::Relaxed));
-    slot[letter::TICKET].store(request.ticket, Ordering::Release);
-}
-
-/// Takes a request back; what the program has not copied yet it will not see.
-pub(crate) fn withdraw(slot: &[AtomicU64]) {
+/// Puts a request into a slot: the words behind the ticket. The caller has the observers' lock, and the slot is free.
+pub(crate) fn put(slot: &[AtomicU64], ticket: u64, words: &[u64]) {
     slot[letter::TICKET].store(0, Ordering::Relaxed);
-    // Whoever sees a word of the next request sees that this one is gone.
+    // Whoever sees a word of this request sees that the one before is gone.
     fence(Ordering::Release);
+    slot[letter::TICKET + 1..].iter().zip(words).for_each(|(place, word)| place.store(*word, Ordering::Relaxed));
+    slot[letter::TICKET].store(ticket, Ordering::Release);
 }
 
-/// Copies the request in a slot, unless there is none, or the one that was `seen` before, or it changes meanwhile.
-pub(crate) fn take(slot: &[AtomicU64], seen: u64) -> Option<Letter> {
+/// Tells the program that something is in its mailbox.
+pub(crate) fn ring(bell: &AtomicU64) {
+    bell.fetch_or(1, Ordering::Release);
+}
+
+/// Takes the bell down. What was put into a slot before it was rung is there then; what comes later rings again.
+pub(crate) fn hear(bell: &AtomicU64) {
+    bell.swap(0, Ordering::AcqRel);
+}
+
+/// Copies the request in a slot, unless there is none, or the one that was `seen` before, or it changes meanwhile. Returns its
+/// ticket.
+pub(crate) fn take(slot: &[AtomicU64], seen: u64, words: &mut Vec<u64>) -> Option<u64> {
     let ticket = slot[letter::TICKET].load(Ordering::Acquire);
     if ticket == 0 || ticket == seen {
         return None;
     }
-    let word = |at: usize| slot[at].load(Ordering::Relaxed);
-    let bytes = word(letter::BYTES);
-    let value_words = usize::try_from(bytes.div_ceil(8)).unwrap_or(usize::MAX);
-    let value = slot[letter::VALUE..].iter().take(value_words).map(|place| place.load(Ordering::Relaxed)).collect();
-    let mut label = [0; LABEL_WORDS];
-    label.iter_mut().zip(&slot[letter::LABEL..]).for_each(|(text, place)| *text = place.load(Ordering::Relaxed));
-    let request = Letter {
-        ticket,
-        pid: word(letter::PID),
-        start_time: word(letter::START_TIME),
-        lease: word(letter::LEASE),
-        decision: word(letter::DECISION),
-        target: word(letter::TARGET),
-        when: word(letter::WHEN),
-        step: word(letter::STEP),
-        bytes,
-        label,
-        value,
-    };
+    words.clear();
+    words.extend(slot[letter::TICKET + 1..].iter().map(|place| place.load(Ordering::Relaxed)));
     // A word of the next request that was copied comes with the withdrawal of this one.
     fence(Ordering::Acquire);
-    (word(letter::TICKET) == ticket).then_some(request)
+    (slot[letter::TICKET].load(Ordering::Relaxed) == ticket).then_some(ticket)
 }
 
-/// Writes what the sender has decided.
+/// Writes what the sender has decided. The caller has the observers' lock, and the slot is its own.
 pub(crate) fn decide(slot: &[AtomicU64], decision: u64) {
     slot[letter::DECISION].store(decision, Ordering::Release);
 }
@@ -113,7 +69,7 @@ pub(crate) fn decide(slot: &[AtomicU64], decision: u64) {
 pub(crate) fn decision(slot: &[AtomicU64], ticket: u64) -> Decision {
     let lease = slot[letter::LEASE].load(Ordering::Relaxed);
     let decided = slot[letter::DECISION].load(Ordering::Relaxed);
-    // A word of the next request comes with the withdrawal of this one.
+    // As above.
     fence(Ordering::Acquire);
     if slot[letter::TICKET].load(Ordering::Relaxed) != ticket {
         return Decision::Cancel;
@@ -122,5 +78,52 @@ pub(crate) fn decision(slot: &[AtomicU64], ticket: u64) -> Decision {
         OPEN => Decision::Open { lease },
         COMMIT => Decision::Commit,
         _ => Decision::Cancel,
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::layout::letter::WORDS;
+    use std::sync::atomic::AtomicBool;
+
+    fn slot() -> Vec<AtomicU64> {
+        (0..WORDS).map(|_| AtomicU64::new(0)).collect()
+    }
+
+    #[test]
+    fn a_request_is_taken_once_and_one_that_was_withdrawn_is_cancelled() {
+        let (slot, mut words) = (slot(), Vec::new());
+        assert_eq!(take(&slot, 0, &mut words), None);
+        put(&slot, 7, &[9; WORDS - 1]);
+        assert_eq!(take(&slot, 0, &mut words), Some(7));
+        assert_eq!(words, [9; WORDS - 1]);
+        assert_eq!(take(&slot, 7, &mut words), None);
+        put(&slot, 8, &[OPEN; WORDS - 1]);
+        assert_eq!(decision(&slot, 8), Decision::Open { lease: 0 });
+        decide(&slot, COMMIT);
+        assert_eq!((decision(&slot, 8), decision(&slot, 7)), (Decision::Commit, Decision::Cancel));
+    }
+
+    #[test]
+    fn requests_that_replace_each_other_are_taken_whole() {
+        let slot = slot();
+        let done = AtomicBool::new(false);
+        let count = if cfg!(miri) { 30 } else { 100_000 };
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                (1..=count).for_each(|ticket| put(&slot, ticket, &[ticket; WORDS - 1]));
+                done.store(true, Ordering::Release);
+            });
+            let (mut seen, mut words) = (0, Vec::new());
+            while seen < count {
+                let last = done.load(Ordering::Acquire);
+                if let Some(ticket) = take(&slot, seen, &mut words) {
+                    assert!(ticket > seen && words.iter().all(|word| *word == ticket));
+                    seen = ticket;
+                }
+                assert!(!last || seen == count, "the last one stays");
+            }
+        });
     }
 }

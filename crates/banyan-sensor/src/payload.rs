@@ -91,6 +91,23 @@ mod tests {
         assert_eq!(memory[0].load(Ordering::Relaxed).to_ne_bytes(), *b"abc\0\0\0\0\0");
     }
 
+    #[derive(Record, Debug, PartialEq)]
+    struct Small {
+        flag: bool,
+        level: u16,
+    }
+
+    #[test]
+    fn a_value_in_a_word_is_loaded_if_it_is_one() {
+        assert_eq!(load::<f64>(0.5f64.to_bits()), Ok(0.5));
+        let word = |bytes: [u8; 8]| u64::from_ne_bytes(bytes);
+        let level = 7u16.to_ne_bytes();
+        let small = word([1, 0xee, level[0], level[1], 0xff, 0xff, 0xff, 0xff]);
+        assert_eq!(load::<Small>(small), Ok(Small { flag: true, level: 7 }), "whatever lies in the padding");
+        assert!(load::<Small>(word([2, 0, 0, 0, 0, 0, 0, 0])).is_err());
+        assert!(load::<bool>(word([2, 0, 0, 0, 0, 0, 0, 0])).is_err());
+    }
+
     #[test]
     #[should_panic(expected = "only plain records")]
     fn a_record_with_padding_is_not_stored_as_it_lies() {

@@ -11,6 +11,7 @@ use crate::error::SensorError;
 use crate::knob::Adjustable;
 use crate::layout::{self, sensor};
 use crate::local::{Local, LocalRing};
+use crate::mailbox;
 use crate::memory::{self, Map};
 use crate::policy::{Lane, Policy};
 use crate::segment::{Maps, Segment};
@@ -285,7 +286,7 @@ pub(crate) fn look(place: Place, wait: bool) -> Option<Todo> {
     process.ensure_segment();
     if let Some(Ok(segment)) = &process.segment {
         // What comes from now on rings again.
-        quick_of(segment.maps).bell.swap(0, Ordering::AcqRel);
+        mailbox::hear(quick_of(segment.maps).bell);
     }
     let mut todo = Todo::default();
     process.with_requests(|requests, memory| requests.look(memory, place, &mut todo));

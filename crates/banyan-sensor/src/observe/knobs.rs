@@ -8,8 +8,8 @@ use super::segment::{Segment, SegmentError};
 use crate::latest;
 use crate::layout::{LABEL_WORDS, WORD, header, knob, setting};
 use crate::payload;
+use crate::steering::letter::label_text;
 use crate::steering::report;
-use crate::steering::requests::label_text;
 use crate::steering::{NO_STEP, Steering};
 
 /// The field of a knob's record that has the value.

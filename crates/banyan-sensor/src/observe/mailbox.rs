@@ -10,8 +10,9 @@ use super::segment::{Segment, SegmentError};
 use crate::clock::Clock;
 use crate::identity::start_time;
 use crate::layout::{self, LABEL_WORDS, MAIL_CAPACITY, WORD, answer, header, letter, observers};
-use crate::mailbox::{self as protocol, Letter};
+use crate::mailbox as protocol;
 use crate::memory::Map;
+use crate::steering::letter::{Letter, label_words, value_words};
 use crate::steering::{NO_STEP, Outcome, Refusal};
 use crate::{latest, payload};
 
@@ -178,13 +179,6 @@ impl Mailbox {
             return Err(segment.damaged("the table of answers"));
         }
         let (answers, answers_at) = segment.map_words(offset, stride * MAIL_CAPACITY as u64)?;
-        let mut words = [0; LABEL_WORDS];
-        let label = &label.as_bytes()[..label.floor_char_boundary(LABEL_WORDS * WORD)];
-        for (word, bytes) in words.iter_mut().zip(label.chunks(WORD)) {
-            let mut text = [0; WORD];
-            text[..bytes.len()].copy_from_slice(bytes);
-            *word = u64::from_ne_bytes(text);
-        }
         Ok(Mailbox {
             board: Board::open(segment)?,
             answers,
@@ -192,7 +186,7 @@ impl Mailbox {
             stride: stride as usize / WORD,
             clock: segment.clock,
             path: segment.path.clone(),
-            label: words,
+            label: label_words(label),
             sent: Vec::new(),
         })
     }
@@ -217,14 +211,7 @@ impl Mailbox {
             When::Step(step) => (2, step),
         };
         let pid = std::process::id();
-        let mut value: Vec<u64> = Vec::new();
-        value.extend(request.body.chunks(WORD).map(|bytes| {
-            let mut word = [0; WORD];
-            word[..bytes.len()].copy_from_slice(bytes);
-            u64::from_ne_bytes(word)
-        }));
         let letter = Letter {
-            ticket: number,
             pid: pid.into(),
             start_time: start_time(pid).unwrap_or(0),
             lease: now.saturating_add(lease_ticks(self.clock)),
@@ -234,9 +221,9 @@ impl Mailbox {
             step,
             bytes: request.body.len() as u64,
             label: self.label,
-            value,
+            value: value_words(&request.body),
         };
-        protocol::put(self.slot(slot), &letter);
+        protocol::put(self.slot(slot), number, &letter.to_words());
         self.ring();
         let ticket = Ticket { slot, number };
         self.sent.push(ticket);
@@ -319,7 +306,7 @@ impl Mailbox {
     }
 
     fn ring(&self) {
-        self.board.words()[observers::BELL].fetch_or(1, Ordering::Release);
+        protocol::ring(&self.board.words()[observers::BELL]);
     }
 
     /// Whether nobody needs a slot: it is empty, or its sender is dead and the process does not have to hear of it any more.

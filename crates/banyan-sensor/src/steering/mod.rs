@@ -5,6 +5,7 @@
 //! [Decision 017](../../../../docs/decisions/017-steering.md) says what is guaranteed.
 
 mod answer;
+pub(crate) mod letter;
 pub(crate) mod memory;
 mod point;
 pub(crate) mod report;

@@ -3,14 +3,15 @@
 use banyan_ndr::Format;
 
 use super::answer::{Outcome, Refusal};
+use super::letter::{Letter, label_text};
 use super::memory::SteeringMemory;
 use super::report::Report;
-use super::{Steering, has_come_to, who_may};
+use super::{Steering, has_come_to, publish_held, who_may};
 use crate::action::Work;
 use crate::clock::stamp;
 use crate::knob::Adjustable;
 use crate::layout::{LABEL_WORDS, LONGEST_VALUE, MAIL_CAPACITY, WORD, knob};
-use crate::mailbox::{self, Decision, Letter};
+use crate::mailbox::{self, Decision};
 use crate::payload;
 
 /// A knob or an action, as it is entered into segments.
@@ -79,13 +80,6 @@ impl Sender {
     pub(crate) fn name(&self) -> String {
         label_text(&self.label)
     }
-}
-
-/// A label as text, without what terminals would obey.
-pub(crate) fn label_text(label: &[u64; LABEL_WORDS]) -> String {
-    let bytes = payload::bytes(label, LABEL_WORDS * WORD);
-    let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
-    String::from_utf8_lossy(&bytes[..end]).chars().filter(|c| !c.is_control()).collect()
 }
 
 /// When a request is done.
@@ -174,10 +168,13 @@ impl Requests {
     /// Looks into the mailbox, and does what is due where the program is.
     pub(crate) fn look(&mut self, memory: &SteeringMemory, place: Place, todo: &mut Todo) {
         self.hear_decisions(memory, todo);
+        let mut words = Vec::new();
         for slot in 0..MAIL_CAPACITY {
-            if let Some(letter) = mailbox::take(memory.mail_slot(slot), self.seen[slot]) {
-                self.seen[slot] = letter.ticket;
-                self.receive(memory, slot, &letter, place);
+            if let Some(ticket) = mailbox::take(memory.mail_slot(slot), self.seen[slot], &mut words) {
+                self.seen[slot] = ticket;
+                if let Some(letter) = Letter::from_words(&words) {
+                    self.receive(memory, slot, ticket, &letter, place, todo);
+                }
             }
         }
         self.do_what_is_due(memory, place, todo);
@@ -211,24 +208,38 @@ impl Requests {
         todo.reports.push(self.report(&held.sender, held.target, outcome, Vec::new(), new));
     }
 
-    /// Takes a request in: refuses it, or holds it.
-    fn receive(&mut self, memory: &SteeringMemory, slot: usize, letter: &Letter, place: Place) {
-        let sender = Sender { ticket: letter.ticket, pid: letter.pid, label: letter.label };
+    /// Takes a request in: refuses it, holds it, or does it.
+    fn receive(
+        &mut self,
+        memory: &SteeringMemory,
+        slot: usize,
+        ticket: u64,
+        letter: &Letter,
+        place: Place,
+        todo: &mut Todo,
+    ) {
+        let sender = Sender { ticket, pid: letter.pid, label: letter.label };
         match self.accept(slot, letter, sender, place) {
-            Ok(held) => {
-                let outcome = if held.is_committed { Outcome::Committed } else { Outcome::Held };
-                self.answer(memory, &held, outcome, None, &[]);
-                self.held.push(held);
-                super::publish_held(self.held.len());
-                // The program may have come to the step in this very moment, on another thread, and not have seen it held.
-                let held = &self.held[self.held.len() - 1];
-                if is_passed(held.when, place) {
-                    self.answer(memory, held, Outcome::Refused, Some(Refusal::Passed), &[]);
-                    self.held.pop();
-                }
-            }
-            Err(refusal) => memory.answer(slot, letter.ticket, Outcome::Refused, Some(refusal), has_come_to(), &[]),
+            Err(refusal) => memory.answer(slot, ticket, Outcome::Refused, Some(refusal), has_come_to(), &[]),
+            Ok(held) if held.is_committed && is_due(held.when, place) => self.carry_out(memory, held, todo),
+            Ok(held) => self.hold(memory, held, place),
         }
+    }
+
+    fn hold(&mut self, memory: &SteeringMemory, held: Held, place: Place) {
+        let is_same_moment =
+            |other: &Held| other.target == held.target && matches!(held.when, When::Step(_)) && other.when == held.when;
+        if self.held.len() >= MOST_HELD || self.held.iter().any(is_same_moment) {
+            return self.answer(memory, &held, Outcome::Refused, Some(Refusal::Busy), &[]);
+        }
+        publish_held(self.held.len() + 1);
+        // The program may have come to the step in this very moment, on another thread, and not have seen that it is held.
+        if is_passed(held.when, place) {
+            return self.answer(memory, &held, Outcome::Refused, Some(Refusal::Passed), &[]);
+        }
+        let outcome = if held.is_committed { Outcome::Committed } else { Outcome::Held };
+        self.answer(memory, &held, outcome, None, &[]);
+        self.held.push(held);
     }
 
     fn accept(&self, slot: usize, letter: &Letter, sender: Sender, place: Place) -> Result<Held, Refusal> {
@@ -256,11 +267,6 @@ impl Requests {
         }
         if is_passed(when, place) {
             return Err(Refusal::Passed);
-        }
-        let is_same_moment =
-            |other: &Held| other.target == target && matches!(when, When::Step(_)) && other.when == when;
-        if self.held.len() >= MOST_HELD || self.held.iter().any(is_same_moment) {
-            return Err(Refusal::Busy);
         }
         let is_committed = letter.decision == mailbox::COMMIT;
         Ok(Held { slot, sender, target, when, is_committed, value: letter.value.clone(), bytes })

@@ -55,6 +55,7 @@ fn acts_its_role() {
         Ok("storms") => storm(4),
         Ok("kinds") => kinds(),
         Ok("steered") => crate::steered::obey(),
+        Ok("steady") => crate::steered::step_steadily(),
         Ok("whole") => crate::steered::watch_a_record(),
         _ => {}
     }

@@ -4,6 +4,7 @@ mod abuse;
 mod child;
 mod forking;
 mod harness;
+mod hostile;
 mod killed;
 mod ledger;
 mod policies;

@@ -4,7 +4,7 @@ use std::io::BufRead;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use banyan_sensor::{Action, Knob, Record, Steering, steering_point, step};
+use banyan_sensor::{Action, Knob, Record, Sensor, Steering, step, steering_point};
 
 use crate::child::{Step, say};
 
@@ -54,6 +54,13 @@ impl Knobs {
             adapt: Knob::new("solver.adapt", false).unwrap(),
             energy: Knob::options("solver.energy", 1.0).read_only().build().unwrap(),
         }
+    }
+
+    /// Whether all values are ones that they can be. Of texts and records all are.
+    fn are_right(&self) -> bool {
+        let (dt, most) = (self.dt.get(), self.most.get());
+        let (_, _, _, _) = (self.method.get(), self.name.get(), self.stop.get(), self.adapt.get());
+        (1e-6..=1.0).contains(&dt) && (1..1000).contains(&most) && self.energy.get() == 1.0
     }
 
     /// All values.
@@ -124,4 +131,38 @@ pub(crate) fn watch_a_record() {
     say(&format!("torn {}", torn.into_inner()));
     // Until it is ended.
     std::io::stdin().lock().lines().next();
+}
+
+/// Steps, gets and emits until it is ended; says how often a value was none that it can be.
+pub(crate) fn step_steadily() {
+    let knobs = Knobs::make();
+    let sensor = Sensor::<Step>::options("step").always().build().unwrap();
+    banyan_sensor::steering_patience(Duration::from_micros(200));
+    let (wrong, steps) = (AtomicU64::new(0), AtomicU64::new(0));
+    say("ready");
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for number in 0.. {
+                step(number);
+                sensor.emit(&Step::new(number));
+                wrong.fetch_add(u64::from(!knobs.are_right()), Ordering::Relaxed);
+                steps.store(number, Ordering::Relaxed);
+            }
+        });
+        scope.spawn(|| {
+            loop {
+                wrong.fetch_add(u64::from(!knobs.are_right()), Ordering::Relaxed);
+                std::thread::yield_now();
+            }
+        });
+        for _ in std::io::stdin().lock().lines().map_while(Result::ok) {
+            // It goes on: there are more steps than before.
+            let before = steps.load(Ordering::Relaxed);
+            while steps.load(Ordering::Relaxed) == before {
+                std::thread::yield_now();
+            }
+            say(&format!("wrong {}", wrong.load(Ordering::Relaxed)));
+        }
+        std::process::exit(0);
+    });
 }
