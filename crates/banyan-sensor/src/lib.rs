@@ -95,3 +95,8 @@ pub use sensor::{Kind, Sensor, SensorOptions, prepare_thread};
 pub use span::{InSpan, Mark, Span, SpanEdge, Value};
 pub use steering::{Steering, SteeringEvent, steering, steering_patience, steering_point, step};
 pub use witness::{MessageStamp, witness};
+
+/// The guide, whose examples must compile.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/sensors.md")]
+struct Guide;
