@@ -11,12 +11,13 @@ use banyan_ndr::FormatId;
 use banyan_reduce::Bodies;
 use bytes::Bytes;
 
+use crate::clocks::NodeClock;
+use crate::first_of::FirstOf;
 use crate::ids::{Epoch, Level, LinkId, NodeId, StreamId, Time};
 use crate::message::{Ancestor, Ancestry, Attach, Candidate, Chosen, Message, NodeInfo, Opening, Packet};
 use crate::node::{Action, LinkFigures, Node, NodeOptions};
 use crate::run::Run;
 use crate::stream_options::StreamOptions;
-use crate::transformation::{Transformation, TransformationError, Transformations};
 use crate::wire::{AddressBook, Decoder, Encoder, SHORTEST_PAYLOAD};
 
 /// Bytes of the longest message: inputs are shorter.
@@ -73,7 +74,7 @@ pub fn polite_words() -> Vec<Vec<u8>> {
     let bodies = Bodies::one(format, Bytes::from_static(&[2; 8]));
     let run = |rank: u32, first: u64| {
         let (stream, members) = (StreamId(1), Arc::new(RankSet::from_iter([rank])));
-        let first = crate::ids::Wave(first);
+        let first = crate::ids::WaveNumber(first);
         Message::Run(Run {
             stream,
             first,
@@ -96,7 +97,7 @@ pub fn polite_words() -> Vec<Vec<u8>> {
         Message::Again(StreamId(1)),
         Message::WantReceipt(StreamId(1)),
     ];
-    let next = crate::ids::Wave(0);
+    let next = crate::ids::WaveNumber(0);
     let up = [
         Message::Participate { stream: StreamId(1), next },
         run(1, 0),
@@ -221,6 +222,9 @@ impl Scene {
                 Action::Close(link) | Action::LetGo(link) => self.peers.retain(|peer| peer.link != link),
                 Action::Drain(link) => self.node.drained(link),
                 Action::Count(question) => self.node.answer(question, LinkFigures::default()),
+                Action::CountClocks(question) => {
+                    self.node.answer_clocks(question, NodeClock::unknown(NodeId::ROOT));
+                }
                 Action::Examine(link) => self.node.examined(link, Some(0), self.now),
                 Action::Report(_) => {}
             }
@@ -230,22 +234,6 @@ impl Scene {
 
 fn ancestry() -> Ancestry {
     [Ancestor { itself: Candidate { node: NodeId::ROOT, level: Level(0) }, children: Vec::new() }].into()
-}
-
-/// The only transformation: the first part, as it is.
-struct FirstOf;
-
-impl Transformations for FirstOf {
-    fn make(&self, _: &str) -> Result<Box<dyn Transformation>, TransformationError> {
-        Ok(Box::new(FirstOf))
-    }
-}
-
-impl Transformation for FirstOf {
-    fn combine(&mut self, parts: &[Run], _: banyan_reduce::FilterRole) -> Result<Bodies, TransformationError> {
-        let first = parts.first().map(|part| part.bodies.clone());
-        first.ok_or_else(|| TransformationError("there is nothing".into()))
-    }
 }
 
 #[cfg(test)]

@@ -9,8 +9,8 @@ use bytes::Bytes;
 use rustix::process::{Pid, Signal};
 use tracing::debug;
 
-use super::child::{Stage, StarterProcess, Upload};
-use super::greeting::Line;
+use super::child::{ChildStage, StarterProcess, Upload};
+use super::greeting::GreetingLine;
 use super::root_channel::Progress;
 use super::together::Together;
 use super::token::Token;
@@ -18,7 +18,7 @@ use super::wire::Wire;
 use super::{Node, STARTS_TIME, Up};
 use crate::assignment::Assignment;
 use crate::launcher::Way;
-use crate::launcher::packed::{Packing, packs};
+use crate::launcher::packed::{Packer, Packing, packs};
 use crate::message;
 use crate::problem::{Problem, ProblemKind};
 use crate::process::{ExitState, signal_group};
@@ -56,7 +56,7 @@ impl Node {
         let place = (&self.poller, Token::Agent(index as u32));
         let heartbeat = self.assignment.terms.heartbeat();
         let Some(starter) = self.assignment.way.starter(&agent.host, &self.agent_program, heartbeat) else {
-            agent.stage = Stage::Starting;
+            agent.stage = ChildStage::Starting;
             return;
         };
         match agent.start(&mut self.spawner, starter, &self.null, &self.agent_options, place) {
@@ -150,8 +150,8 @@ impl Node {
             Token::Member(index) => self.member_joined(index as usize),
             Token::Agent(index) => {
                 let agent = &mut self.agents[index as usize];
-                if agent.stage == Stage::Starting {
-                    agent.stage = Stage::Linked;
+                if agent.stage == ChildStage::Starting {
+                    agent.stage = ChildStage::Linked;
                     debug!(host = agent.host, "an agent has answered");
                     agent.was_linked = true;
                     agent.deadline = None;
@@ -168,7 +168,7 @@ impl Node {
 
     /// Reads what a starter writes before its agent speaks.
     pub(super) fn take_greeting(&mut self, index: usize) {
-        let is_awaited = self.agents[index].stage == Stage::Starting;
+        let is_awaited = self.agents[index].stage == ChildStage::Starting;
         let Some(starter) = self.agents[index].starter.as_mut().filter(|_| is_awaited) else { return };
         let Some(output) = &starter.output else { return };
         let mut byte = [0];
@@ -184,11 +184,8 @@ impl Node {
                 }
             }
             match starter.greeting.push(&byte).1 {
-                Some(Line::Need { unpacks: true }) => return self.begin_packed_upload(index),
-                Some(Line::Need { unpacks: false }) => {
-                    return self.begin_upload(index, Upload::announced(&self.agent_program));
-                }
-                Some(Line::Ready { protocol }) => return self.greeted(index, protocol),
+                Some(GreetingLine::Need { unpackers }) => return self.needs_program(index, &unpackers),
+                Some(GreetingLine::Ready { protocol }) => return self.greeted(index, protocol),
                 None if starter.greeting.is_hopeless() => {
                     return self.unreachable(index, "what runs there is no agent: it writes without end");
                 }
@@ -238,46 +235,50 @@ impl Node {
         }
     }
 
-    /// The same to a host that can unpack it, as soon as it is packed.
-    fn begin_packed_upload(&mut self, index: usize) {
-        if !packs(matches!(self.up, Up::RootChannel(_)), self.agents.len()) {
+    /// The host has not got the agent program, and can unpack it with these: it is sent as soon as it is packed.
+    fn needs_program(&mut self, index: usize, unpackers: &[Packer]) {
+        let is_worth_it = packs(matches!(self.up, Up::RootChannel(_)), self.agents.len());
+        let packer = Packer::choose(unpackers).filter(|packer| is_worth_it && self.start_packing(*packer).is_ok());
+        let Some(packer) = packer else {
             return self.begin_upload(index, Upload::announced(&self.agent_program));
-        }
-        if self.packing.is_none() {
-            let started = Packing::start(&self.agent_program.path).and_then(|packing| {
-                self.poller.register(packing.bell(), Token::Packing.number(), Interest::READ)?;
-                Ok(packing)
-            });
-            match started {
-                Ok(packing) => self.packing = Some(packing),
-                Err(_) => return self.begin_upload(index, Upload::announced(&self.agent_program)),
-            }
-        }
+        };
         if let Some(starter) = &mut self.agents[index].starter {
-            starter.awaits_packing = true;
+            starter.awaits_packing = Some(packer);
         }
         self.send_packed();
     }
 
+    /// Begins to pack the agent program, once with each packer.
+    fn start_packing(&mut self, packer: Packer) -> std::io::Result<()> {
+        if self.packings.iter().any(|packing| packing.packer == packer) {
+            return Ok(());
+        }
+        let packing = Packing::start(packer, &self.agent_program.path)?;
+        self.poller.register(packing.bell(), Token::Packing.number(), Interest::READ)?;
+        self.packings.push(packing);
+        Ok(())
+    }
+
     /// The agent program is packed.
     pub(super) fn packed(&mut self) {
-        if let Some(packing) = &self.packing {
+        for packing in self.packings.iter().filter(|packing| packing.done().is_some()) {
             let _ = self.poller.remove(packing.bell());
         }
         self.send_packed();
     }
 
+    /// Sends what is packed to those that wait for it.
     fn send_packed(&mut self) {
-        let Some(packed) = self.packing.as_ref().and_then(Packing::done) else { return };
         for index in 0..self.agents.len() {
-            let starter = self.agents[index].starter.as_mut();
-            if starter.is_some_and(|starter| std::mem::take(&mut starter.awaits_packing)) {
-                let upload = match &packed {
-                    Some(packed) => Ok(Upload::packed(packed.clone())),
-                    None => Upload::announced(&self.agent_program),
-                };
-                self.begin_upload(index, upload);
-            }
+            let Some(starter) = &mut self.agents[index].starter else { continue };
+            let awaited = self.packings.iter().find(|packing| starter.awaits_packing == Some(packing.packer));
+            let Some(packed) = awaited.and_then(Packing::done) else { continue };
+            starter.awaits_packing = None;
+            let upload = match packed {
+                Some(packed) => Ok(Upload::packed(packed)),
+                None => Upload::announced(&self.agent_program),
+            };
+            self.begin_upload(index, upload);
         }
     }
 
@@ -322,10 +323,10 @@ impl Node {
         self.out_of_ward(group);
         self.take_greeting(index);
         match self.agents[index].stage {
-            Stage::Starting => self.unreachable(index, &format!("no agent could be started: its starter {state}")),
+            ChildStage::Starting => self.unreachable(index, &format!("no agent could be started: its starter {state}")),
             // The link says more, if it has not yet.
-            Stage::Linked => self.handle_link(Token::Agent(index as u32), true),
-            Stage::Waiting | Stage::Gone | Stage::Ended => {}
+            ChildStage::Linked => self.handle_link(Token::Agent(index as u32), true),
+            ChildStage::Waiting | ChildStage::Gone | ChildStage::Ended => {}
         }
     }
 
@@ -342,7 +343,7 @@ impl Node {
         self.to_start.agents.clear();
         let cause = "no agent answered before the time for the launch was over";
         for index in 0..self.agents.len() {
-            if matches!(self.agents[index].stage, Stage::Waiting | Stage::Starting) {
+            if matches!(self.agents[index].stage, ChildStage::Waiting | ChildStage::Starting) {
                 self.report_missing_below(index, cause);
                 self.refuse(index, ProblemKind::Unreachable, cause);
             }
@@ -352,7 +353,7 @@ impl Node {
 
     /// This node cannot start an agent. The front-end may be able to; if it is not, those below it are.
     pub(super) fn unreachable(&mut self, index: usize, cause: &str) {
-        if matches!(self.agents[index].stage, Stage::Gone | Stage::Ended) {
+        if matches!(self.agents[index].stage, ChildStage::Gone | ChildStage::Ended) {
             return;
         }
         self.take_complaint(index);
@@ -383,7 +384,7 @@ impl Node {
     }
 
     fn refuse_with(&mut self, index: usize, kind: ProblemKind, cause: &str, remedy: String) {
-        if matches!(self.agents[index].stage, Stage::Gone | Stage::Ended) {
+        if matches!(self.agents[index].stage, ChildStage::Gone | ChildStage::Ended) {
             return;
         }
         self.take_complaint(index);
@@ -414,8 +415,8 @@ impl Node {
     /// The link to an agent was lost, and with it everyone below it.
     pub(super) fn agent_gone(&mut self, index: usize, why: &str) {
         match self.agents[index].stage {
-            Stage::Gone | Stage::Ended => return,
-            Stage::Starting => return self.unreachable(index, &format!("its agent ended at once: {why}")),
+            ChildStage::Gone | ChildStage::Ended => return,
+            ChildStage::Starting => return self.unreachable(index, &format!("its agent ended at once: {why}")),
             _ if self.ending.is_some() => {
                 // It may live and think that this node is lost.
                 if self.assignment.note.is_some() {
@@ -462,27 +463,27 @@ impl Node {
     /// An agent said goodbye. Where there is an extension that can be because it is over.
     pub(super) fn agent_left(&mut self, index: usize) {
         match self.agents[index].stage {
-            Stage::Linked if self.ending.is_some() => self.agent_ended(index),
-            Stage::Linked if self.assignment.note.is_some() => self.forget_agent(index),
+            ChildStage::Linked if self.ending.is_some() => self.agent_ended(index),
+            ChildStage::Linked if self.assignment.note.is_some() => self.forget_agent(index),
             _ => self.agent_gone(index, "it said goodbye"),
         }
     }
 
     /// Everyone below an agent is lost.
     fn forget_agent(&mut self, index: usize) {
-        if self.agents[index].stage == Stage::Starting {
+        if self.agents[index].stage == ChildStage::Starting {
             self.to_start.agents_under_way -= 1;
         }
         // With an extension, what was there lives on in the care of the agent's keeper.
-        if self.assignment.note.is_none() || self.agents[index].stage != Stage::Linked {
+        if self.assignment.note.is_none() || self.agents[index].stage != ChildStage::Linked {
             self.stop_starter(index);
         }
         self.close_agent_link(index);
         self.await_nobody_below(index);
         self.stage_lost(index, "its agent was lost");
         let agent = &mut self.agents[index];
-        let was_reached = agent.stage == Stage::Linked;
-        agent.stage = Stage::Gone;
+        let was_reached = agent.stage == ChildStage::Linked;
+        agent.stage = ChildStage::Gone;
         agent.deadline = None;
         let lost = agent.ranks.len() as u32;
         agent.progress = Progress { failed: lost, agents: agent.places().count() as u32, ..agent.progress };
@@ -502,11 +503,11 @@ impl Node {
     /// An agent ended in good order, with everything below it.
     pub(super) fn agent_ended(&mut self, index: usize) {
         debug!(host = self.agents[index].host, "an agent has ended in good order");
-        if self.agents[index].stage == Stage::Starting {
+        if self.agents[index].stage == ChildStage::Starting {
             self.to_start.agents_under_way -= 1;
         }
         self.close_agent_link(index);
-        self.agents[index].stage = Stage::Ended;
+        self.agents[index].stage = ChildStage::Ended;
         self.stage_lost(index, "its agent has ended");
         self.agents[index].deadline = None;
     }

@@ -19,6 +19,7 @@ use super::wire::Wire;
 use crate::agent_log::{AgentLog, LogReader};
 use crate::assignment::Assignment;
 use crate::launcher::content::Content;
+use crate::launcher::packed::Packer;
 use crate::launcher::program::AgentProgram;
 use crate::launcher::slurm;
 use crate::launcher::{Channel, Starter};
@@ -49,7 +50,7 @@ pub(crate) struct ChildAgent {
     pub(crate) host: String,
     /// The ranks of its subtree, without those parts.
     pub(crate) ranks: RankSet,
-    pub(crate) stage: Stage,
+    pub(crate) stage: ChildStage,
     /// It has had a link.
     pub(crate) was_linked: bool,
     /// It has said why it ends.
@@ -66,7 +67,7 @@ pub(crate) struct ChildAgent {
 
 /// How far a child agent has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Stage {
+pub(crate) enum ChildStage {
     /// Not started yet.
     Waiting,
     /// Started; there is no link yet.
@@ -91,7 +92,7 @@ pub(crate) struct StarterProcess {
     pub(crate) input: Option<OwnedFd>,
     pub(crate) upload: Option<Upload>,
     /// It waits until the agent program is packed.
-    pub(crate) awaits_packing: bool,
+    pub(crate) awaits_packing: Option<Packer>,
     pub(crate) errors: Option<OwnedFd>,
     complaint: VecDeque<u8>,
     /// Lines of its agents' logs among that.
@@ -110,7 +111,7 @@ impl ChildAgent {
             ranks: ranks_of(&assignment.agents[subtree.clone()]),
             subtree,
             parted: Vec::new(),
-            stage: Stage::Waiting,
+            stage: ChildStage::Waiting,
             was_linked: false,
             has_said_why: false,
             wire: None,
@@ -148,7 +149,7 @@ impl ChildAgent {
         options: &LinkOptions,
         place: (&Poller, Token),
     ) -> Result<(), String> {
-        self.stage = Stage::Starting;
+        self.stage = ChildStage::Starting;
         let (process, ours) = StarterProcess::run(spawner, starter, null).map_err(|error| error.to_string())?;
         self.starter = Some(process);
         if let Some(ours) = ours {
@@ -206,7 +207,7 @@ impl StarterProcess {
             greeting: Greeting::default(),
             input,
             upload: None,
-            awaits_packing: false,
+            awaits_packing: None,
             errors,
             complaint: VecDeque::new(),
             log: LogReader::default(),

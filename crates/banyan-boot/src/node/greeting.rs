@@ -3,7 +3,8 @@
 //! Login shells print all sorts of things. Everything before the agent's own line is kept as noise (for error messages)
 //! and skipped, up to a bound.
 
-use crate::launcher::ssh::{NEED, NEED_PACKED};
+use crate::launcher::packed::Packer;
+use crate::launcher::ssh::NEED;
 
 /// The agent's first line, before the number of its protocol. The same in every protocol.
 pub(crate) const READY: &str = "BANYAN-AGENT-READY";
@@ -16,9 +17,9 @@ const KEPT_BYTES: usize = 400;
 
 /// What a line means.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Line {
-    /// The host has not the program, and may be able to unpack it.
-    Need { unpacks: bool },
+pub(crate) enum GreetingLine {
+    /// The host has not the program, and can unpack it with these.
+    Need { unpackers: Vec<Packer> },
     /// The agent runs, and speaks this protocol; 0 when it does not say.
     Ready { protocol: u16 },
 }
@@ -33,7 +34,7 @@ pub(crate) struct Greeting {
 
 impl Greeting {
     /// Takes bytes up to the end of the first line that means something; says how many were taken.
-    pub(crate) fn push(&mut self, bytes: &[u8]) -> (usize, Option<Line>) {
+    pub(crate) fn push(&mut self, bytes: &[u8]) -> (usize, Option<GreetingLine>) {
         for (at, byte) in bytes.iter().enumerate() {
             self.seen += 1;
             if *byte != b'\n' {
@@ -69,17 +70,22 @@ impl Greeting {
     }
 }
 
-fn meaning(line: &[u8]) -> Option<Line> {
+fn meaning(line: &[u8]) -> Option<GreetingLine> {
     let line = line.trim_ascii_end();
     // A prompt, an escape sequence or any other bytes without an end of line may stand before it.
-    if let Some(unpacks) = [NEED, NEED_PACKED].iter().position(|need| line.ends_with(need.as_bytes())) {
-        return Some(Line::Need { unpacks: unpacks == 1 });
+    if let Some(mut names) = words_behind(NEED, line) {
+        let is_named = |packer: &Packer| names.any(|name| name == packer.name().as_bytes());
+        return Some(GreetingLine::Need { unpackers: Packer::ALL.into_iter().filter(is_named).collect() });
     }
-    let at = line.windows(READY.len()).position(|window| window == READY.as_bytes())?;
     // Later releases may say more behind the number.
-    let mut words = line[at + READY.len()..].split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
-    let number = words.next().and_then(|word| std::str::from_utf8(word).ok()?.parse().ok());
-    Some(Line::Ready { protocol: number.unwrap_or_default() })
+    let number = words_behind(READY, line)?.next().and_then(|word| std::str::from_utf8(word).ok()?.parse().ok());
+    Some(GreetingLine::Ready { protocol: number.unwrap_or_default() })
+}
+
+/// The words behind this one, wherever it stands in the line.
+fn words_behind<'a>(word: &str, line: &'a [u8]) -> Option<impl Iterator<Item = &'a [u8]>> {
+    let at = line.windows(word.len()).position(|window| window == word.as_bytes())?;
+    Some(line[at + word.len()..].split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()))
 }
 
 #[cfg(test)]
@@ -91,7 +97,7 @@ mod tests {
         let mut greeting = Greeting::default();
         let text = format!("Welcome to n1!\nno mail\n\u{1b}[0m{READY} 1\nrest");
         let (taken, line) = greeting.push(text.as_bytes());
-        assert_eq!(line, Some(Line::Ready { protocol: 1 }));
+        assert_eq!(line, Some(GreetingLine::Ready { protocol: 1 }));
         assert_eq!(&text[taken..], "rest");
         assert_eq!(greeting.noise(), "Welcome to n1! / no mail");
     }
@@ -99,8 +105,8 @@ mod tests {
     #[test]
     fn what_stands_behind_the_number_of_the_protocol_is_for_later_releases() {
         let found = |line: &str| Greeting::default().push(line.as_bytes()).1;
-        assert_eq!(found("BANYAN-AGENT-READY 2 and more\r\n"), Some(Line::Ready { protocol: 2 }));
-        assert_eq!(found("BANYAN-AGENT-READY 0.1.0\n"), Some(Line::Ready { protocol: 0 }));
+        assert_eq!(found("BANYAN-AGENT-READY 2 and more\r\n"), Some(GreetingLine::Ready { protocol: 2 }));
+        assert_eq!(found("BANYAN-AGENT-READY 0.1.0\n"), Some(GreetingLine::Ready { protocol: 0 }));
     }
 
     #[test]
@@ -117,15 +123,17 @@ mod tests {
     fn the_request_for_the_program_is_understood_however_it_is_cut() {
         let mut greeting = Greeting::default();
         let text = format!("hello\r\n{NEED}\r\n");
-        let found: Vec<Line> = text.bytes().filter_map(|byte| greeting.push(&[byte]).1).collect();
-        assert_eq!(found, [Line::Need { unpacks: false }]);
+        let found: Vec<GreetingLine> = text.bytes().filter_map(|byte| greeting.push(&[byte]).1).collect();
+        assert_eq!(found, [GreetingLine::Need { unpackers: vec![] }]);
     }
 
     #[test]
     fn bytes_that_are_no_text_before_a_line_do_not_hide_it() {
         let found = |line: String| Greeting::default().push(&[&[0xff, 0xc3, 0], line.as_bytes()].concat()).1;
-        assert_eq!(found(format!("{NEED}\n")), Some(Line::Need { unpacks: false }));
-        assert_eq!(found(format!("{NEED_PACKED}\n")), Some(Line::Need { unpacks: true }));
-        assert_eq!(found(format!("{READY} 1\n")), Some(Line::Ready { protocol: 1 }));
+        assert_eq!(found(format!("{NEED}\n")), Some(GreetingLine::Need { unpackers: vec![] }));
+        let unpackers = Packer::ALL.to_vec();
+        assert_eq!(found(format!("{NEED} zstd gzip\r\n")), Some(GreetingLine::Need { unpackers }));
+        assert_eq!(found(format!("{NEED} gzip other\n")), Some(GreetingLine::Need { unpackers: vec![Packer::Gzip] }));
+        assert_eq!(found(format!("{READY} 1\n")), Some(GreetingLine::Ready { protocol: 1 }));
     }
 }

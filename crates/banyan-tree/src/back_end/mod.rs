@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use banyan_boot::{JoinError, Member, Ticket, TicketError, extension_socket};
+use banyan_clock::Estimate;
 use banyan_link::{Deadline, Event, Link, Slabs};
 use banyan_ndr::{DynRecord, Format, Record};
 use banyan_reduce::{Alignment, Bodies};
@@ -20,7 +21,7 @@ use crate::combiner::Combiners;
 use crate::driver::{Credentials, Driver, Invited, Note, NoteError, silent_links};
 use crate::error::{TreeError, unfiltered};
 use crate::format_book::{FormatBook, MOST_OF_MEMBER, SentFormats};
-use crate::ids::{Level, StreamId, Wave};
+use crate::ids::{Level, StreamId, WaveNumber};
 use crate::incoming::Incoming;
 use crate::invitation::Invitation;
 use crate::node::{Node, Received, Report, SendError, StreamCounters};
@@ -58,7 +59,7 @@ pub struct BackEnd {
     /// The tags of the records of their intervals that have begun: of each the first.
     interval_tags: SortedMap<StreamId, u32>,
     /// Their intervals that are complete and found no room.
-    complete: SortedMap<StreamId, (Wave, Bodies)>,
+    complete: SortedMap<StreamId, (WaveNumber, Bodies)>,
     combiners: Arc<Combiners>,
     /// The stream that was looked at last: the others have their turn first.
     last: StreamId,
@@ -309,6 +310,29 @@ impl BackEnd {
         }
     }
 
+    /// The front-end's clock as seen from here: how far it is ahead of this process's `CLOCK_MONOTONIC`, how fast that
+    /// changes, and a bound on the error. `None` until this member has heard of it, soon after it has joined.
+    ///
+    /// What is known was true when the node above last said so. [`Estimate::at`] gives any other time, with a bound that
+    /// grows with the distance. While this member takes part it keeps the estimate up to date, about once a second; it does
+    /// so as long as this is called from time to time.
+    ///
+    /// ```no_run
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let monotonic_time_of_event = 0;
+    /// let mut back_end = banyan_tree::BackEnd::join()?;
+    /// back_end.recv()?;
+    /// if let Some(clock) = back_end.clock() {
+    ///     let then = clock.at(monotonic_time_of_event);
+    ///     println!("{} ± {} ns", monotonic_time_of_event + then.offset(), then.bound());
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn clock(&mut self) -> Option<Estimate> {
+        self.driver.front_end_clock()
+    }
+
     /// What this member has sent, dropped and not been able to send on a stream; `None` if the stream is not open here.
     pub fn counters(&self, stream: StreamId) -> Option<StreamCounters> {
         self.driver.node().stream_counters(stream)
@@ -329,7 +353,7 @@ impl BackEnd {
     /// When this member has no part in the stream, the record cannot be encoded, is of an interval that is over or far ahead, or
     /// the network has ended. A stream that the front-end has closed is no error, because it may do so at any time: the record is
     /// dropped, and counted ([`dropped_for_closed`](Self::dropped_for_closed)).
-    pub fn send<R: Record>(&mut self, stream: StreamId, record: &R) -> Result<Wave, TreeError> {
+    pub fn send<R: Record>(&mut self, stream: StreamId, record: &R) -> Result<WaveNumber, TreeError> {
         self.send_timeout(stream, record, Deadline::NEVER)
     }
 
@@ -343,7 +367,7 @@ impl BackEnd {
         stream: StreamId,
         record: &R,
         limit: impl Into<Deadline>,
-    ) -> Result<Wave, TreeError> {
+    ) -> Result<WaveNumber, TreeError> {
         self.send_any(stream, &Typed(record), limit.into())
     }
 
@@ -351,7 +375,7 @@ impl BackEnd {
     ///
     /// # Errors
     /// As [`send`](Self::send).
-    pub fn send_dyn(&mut self, stream: StreamId, record: &DynRecord) -> Result<Wave, TreeError> {
+    pub fn send_dyn(&mut self, stream: StreamId, record: &DynRecord) -> Result<WaveNumber, TreeError> {
         self.send_dyn_timeout(stream, record, Deadline::NEVER)
     }
 
@@ -364,7 +388,7 @@ impl BackEnd {
         stream: StreamId,
         record: &DynRecord,
         limit: impl Into<Deadline>,
-    ) -> Result<Wave, TreeError> {
+    ) -> Result<WaveNumber, TreeError> {
         let body = record.to_body()?;
         self.send_any(stream, &Body(&record.format, &body), limit.into())
     }
@@ -373,7 +397,7 @@ impl BackEnd {
     ///
     /// # Errors
     /// As [`send`](Self::send), and [`TreeError::Body`] when the body is not a record of the format.
-    pub fn send_body(&mut self, stream: StreamId, format: &Format, body: &[u8]) -> Result<Wave, TreeError> {
+    pub fn send_body(&mut self, stream: StreamId, format: &Format, body: &[u8]) -> Result<WaveNumber, TreeError> {
         self.send_body_timeout(stream, format, body, Deadline::NEVER)
     }
 
@@ -387,7 +411,7 @@ impl BackEnd {
         format: &Format,
         body: &[u8],
         limit: impl Into<Deadline>,
-    ) -> Result<Wave, TreeError> {
+    ) -> Result<WaveNumber, TreeError> {
         check_body(format, body)?;
         self.send_any(stream, &Body(format, body), limit.into())
     }
@@ -398,7 +422,7 @@ impl BackEnd {
         stream: StreamId,
         record: &impl ToSend,
         limit: Deadline,
-    ) -> Result<Wave, TreeError> {
+    ) -> Result<WaveNumber, TreeError> {
         match self.send_open(stream, record, limit.instant()) {
             Err(TreeError::NoStream(closed)) if closed == stream => {
                 self.aligned.remove(&stream);
@@ -421,7 +445,7 @@ impl BackEnd {
         stream: StreamId,
         record: &impl ToSend,
         deadline: Option<Instant>,
-    ) -> Result<Wave, TreeError> {
+    ) -> Result<WaveNumber, TreeError> {
         self.ensure_member()?;
         let format = record.format();
         if self.aligns(stream)? {
@@ -453,7 +477,7 @@ impl BackEnd {
     }
 
     /// The wave of the record that is sent next on a stream.
-    fn wave_of_next(&mut self, stream: StreamId) -> Result<Wave, TreeError> {
+    fn wave_of_next(&mut self, stream: StreamId) -> Result<WaveNumber, TreeError> {
         let next = self.driver.node().next_wave(stream).ok_or(TreeError::NoStream(stream))?;
         let pending = self.pending.get_mut(&stream).ok_or(TreeError::NoStream(stream))?;
         let wave = pending.next_wave(next);

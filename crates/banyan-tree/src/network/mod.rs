@@ -30,6 +30,7 @@
 //! one of those that wait drives for all. [`Network::background`] drives while none does.
 
 mod background;
+mod clocks;
 mod options;
 mod root;
 mod shape;
@@ -45,13 +46,14 @@ use std::time::{Duration, Instant};
 use banyan_boot::{Deadline, Launch, ProcessDistribution, ProcessTable, RankSet, Session, Ticket};
 
 pub use background::Background;
+pub use clocks::ClockEdge;
 pub use options::NetworkOptions;
 use root::Root;
 pub use shape::Shape;
 use shared::{Core, SharedNetwork};
 pub use stream::{Stream, Wave};
 
-use crate::driver::{Above, Invited, Note};
+use crate::driver::{Invited, NodeAbove, Note};
 use crate::error::TreeError;
 use crate::ids::{NodeId, StreamId};
 use crate::invitation::Invitation;
@@ -183,7 +185,7 @@ impl Network {
         let place = core.driver.node().nodes().into_iter().find(|place| place.node == agent);
         if let (Some(place), Some(addresses)) = (place, core.driver.addresses_of(agent)) {
             let addresses = addresses.to_vec();
-            note.above.insert(0, Above { node: agent, level: place.level, addresses });
+            note.above.insert(0, NodeAbove { node: agent, level: place.level, addresses });
         }
         Ok(Invitation { note })
     }

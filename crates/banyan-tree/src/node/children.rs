@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use banyan_boot::RankSet;
 
-use super::{Action, EARLY_STREAMS_OF_CHILD, Node};
+use super::{Action, Node};
 use crate::ids::{LinkId, NodeId, StreamId, Time};
 use crate::message::{Attach, Gone, Message, NodeInfo, Resume};
 use crate::run::Run;
@@ -18,7 +18,7 @@ impl Node {
             // It is not a child any more, or never was.
             return self.actions.push_back(Action::Close(link));
         };
-        self.note_early(link, &message);
+        self.note_unopened(link, &message);
         let (rank, before) = (self.rank_of(child), self.actions.len());
         let taken = match message {
             Message::Run(run) => {
@@ -56,7 +56,9 @@ impl Node {
             Message::WantAcknowledgement(stream) => self.want_acknowledgement(stream),
             Message::Resend { stream, from } => return self.resend(link, stream, from),
             // Of others only their own way up speaks.
-            Message::Counted { node, .. } if self.below.link_towards(node) != Some(link) => {}
+            Message::Counted { node, .. } | Message::ClockCounted { node, .. }
+                if self.below.link_towards(node) != Some(link) => {}
+            Message::ClockCounted { question, node, clock } => self.clock_counted(question, node, clock),
             Message::Counted { question, node, figures } => self.counted(question, node, *figures),
             Message::Uncombined { node, .. } | Message::Violated { node, .. } => {
                 self.summary_of_problems(link, node, message)
@@ -131,16 +133,13 @@ impl Node {
     }
 
     /// Remembers a child that speaks of a stream this node has not heard of: it will be asked again.
-    fn note_early(&mut self, link: LinkId, message: &Message) {
+    fn note_unopened(&mut self, link: LinkId, message: &Message) {
         let (Message::Participate { stream, .. } | Message::Run(Run { stream, .. }) | Message::Withdraw(stream)) =
             message
         else {
             return;
         };
-        let of_child = (link, StreamId::CONTROL)..=(link, StreamId(u32::MAX));
-        if *stream > self.last_opened && self.early_children.range(of_child).count() < EARLY_STREAMS_OF_CHILD {
-            self.early_children.insert((link, *stream));
-        }
+        self.unopened.note_child(link, *stream);
     }
 
     /// Someone wants to be a child.
@@ -187,7 +186,7 @@ impl Node {
 
     /// Those to ask instead, if this node does not take the child.
     fn refuses(&self, attach: &Attach) -> Option<Vec<crate::message::Candidate>> {
-        if self.rank.is_some() || self.ascent.is_orphan() || attach.place.level <= self.ascent.level() {
+        if self.role.is_member() || self.ascent.is_orphan() || attach.place.level <= self.ascent.level() {
             return Some(Vec::new());
         }
         let is_known = self.below.link_of(attach.place.node).is_some();
@@ -220,17 +219,18 @@ impl Node {
         let listed: HashSet<NodeId> = places.iter().map(|place| place.node).collect();
         let mut missing = self.below.subtree(first.node);
         missing.retain(|known| !listed.contains(&known.node));
+        // Nodes below one that nobody knows are nowhere. Only a broken node tells of such.
+        places.retain(|place| self.below.get(place.node) == Some(*place));
         // Those who were thought to be below it and are elsewhere are not behind by this way.
         let mut resumes: Vec<Resume> =
             resumes.into_iter().filter(|resume| self.concerns(link, resume.stream)).collect();
-        let is_there = |place: &&NodeInfo| self.below.get(place.node) == Some(**place);
-        let members: RankSet = places.iter().filter(is_there).filter_map(|place| place.rank).collect();
+        let members: RankSet = places.iter().filter_map(|place| place.rank).collect();
         if is_new && first.rank.is_some() {
             self.begin_now(&mut resumes, &members);
         }
         self.complete(&mut resumes, &[], &members);
         raise(&mut resumes, &assured);
-        self.note_early_resumes(link, &resumes);
+        self.unopened.note_resumes(link, &resumes);
         self.note_beginners(&members, &resumes);
         self.is_below_changed = true;
         self.note_successors(&places, now);
@@ -264,7 +264,7 @@ impl Node {
         if self.below.epoch(gone.node).is_none_or(|known| known > gone.epoch) {
             return;
         }
-        if self.root.is_some() {
+        if self.role.is_front_end() {
             self.adrift(gone, now);
         } else {
             self.below.remove(gone.node);
@@ -323,7 +323,7 @@ impl Node {
     /// one that is adrift, or below a child of this node.
     fn known_resumes(&self, node: NodeId) -> Vec<Resume> {
         let mut above = self.below.chain(node);
-        let adrift = above.find_map(|node| self.root.as_ref().and_then(|root| root.resumes_of(node)));
+        let adrift = above.find_map(|node| self.role.front_end().and_then(|front_end| front_end.resumes_of(node)));
         let old_link = self.below.link_towards(node);
         adrift.or(old_link.map(|link| self.received_over(link))).unwrap_or_default()
     }
@@ -339,7 +339,7 @@ impl Node {
             if !self.was_only_there(known, *place, *first) {
                 return Vec::new();
             }
-            let is_adrift = self.root.as_ref().is_some_and(|root| root.is_adrift(place.node));
+            let is_adrift = self.role.front_end().is_some_and(|front_end| front_end.is_adrift(place.node));
             if parents.insert(known.parent) || is_adrift || known.parent == self.id {
                 let resumes = self.known_resumes(place.node);
                 match &mut assured {
@@ -357,8 +357,8 @@ impl Node {
         if known.epoch.life() != place.epoch.life() {
             return false;
         }
-        if let Some(root) = &self.root {
-            return !self.below.chain(place.node).any(|node| root.has_given_up(node));
+        if let Some(front_end) = self.role.front_end() {
+            return !self.below.chain(place.node).any(|node| front_end.has_given_up(node));
         }
         let before = self.below.epoch(first.node).is_some_and(|epoch| epoch.0 + 1 == first.epoch.0);
         let is_with_it =
@@ -367,8 +367,7 @@ impl Node {
     }
 
     fn forget_upwards(&mut self, link: LinkId) {
-        self.early_children.retain(|(early, _)| *early != link);
-        self.early_resumes.retain(|(early, _), _| *early != link);
+        self.unopened.forget_child(link);
         self.below.unlink_child(link);
         self.halted.remove(&link);
         self.answers.remove(&link);
@@ -420,7 +419,9 @@ fn check_members_word(member: NodeId, message: &Message) -> Result<(), String> {
         Message::Ended { .. } => "told of the ends of others".to_owned(),
         Message::Uncombined { .. } | Message::Violated { .. } => "told of what others did".to_owned(),
         Message::FieldMissing { .. } => "told what records lack".to_owned(),
-        Message::Counted { node, .. } if *node != member => format!("told what {node} has done"),
+        Message::Counted { node, .. } | Message::ClockCounted { node, .. } if *node != member => {
+            format!("told what {node} has done")
+        }
         _ => return Ok(()),
     };
     Err(format!("is a member, and {what}"))

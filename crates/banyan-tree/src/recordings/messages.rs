@@ -5,14 +5,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use banyan_boot::RankSet;
+use banyan_clock::Estimate;
 use banyan_link::{Encryption, FRAME_ALIGN, Frame, HEADER_BYTES, Kind, Secret, SessionId};
 use banyan_ndr::FormatId;
 use banyan_reduce::Bodies;
 use bytes::Bytes;
 
 use super::{Said, file, recorded};
-use crate::driver::{Above, Invited, Note};
-use crate::ids::{Epoch, Level, NodeId, StreamId, Wave};
+use crate::clocks::{ClockAnswer, ClockId, NodeClock};
+use crate::driver::{Invited, NodeAbove, Note};
+use crate::ids::{Epoch, Level, NodeId, StreamId, WaveNumber};
 use crate::message::{
     Ancestor, Ancestry, Attach, Candidate, Chosen, Gone, Message, NodeInfo, Opening, Packet, Resume, Scatter,
     Succession,
@@ -50,7 +52,7 @@ fn run(bodies: Bodies, is_fresh: bool) -> Message {
     let members = set(0..64);
     Message::Run(Run {
         stream: STREAM,
-        first: Wave(1 << 33),
+        first: WaveNumber(1 << 33),
         members,
         is_fresh,
         is_partial: !is_fresh,
@@ -79,7 +81,7 @@ fn all() -> Vec<(&'static str, Message)> {
     let several = Bodies::by_ends(FORMAT, [1, 1, 4].into(), Bytes::from_static(&[1, 2, 3, 4])).unwrap();
     let long = Bodies::one(FORMAT, Bytes::from(vec![9; SHORTEST_PAYLOAD + 100]));
     let scatter = Scatter { tag: 11, members: set([4, 5, 6]), bodies: several.clone(), is_partial: true };
-    let succession = Succession { member: NodeId(8), life: 2, free: vec![(STREAM, Wave(1 << 33))] };
+    let succession = Succession { member: NodeId(8), life: 2, free: vec![(STREAM, WaveNumber(1 << 33))] };
     let attach = Attach {
         place: place(4, Some(1)),
         is_urgent: true,
@@ -108,15 +110,15 @@ fn all() -> Vec<(&'static str, Message)> {
         ("run of bodies of several sizes", run(several, false)),
         ("run without bodies", run(Bodies::absent(NonZeroU32::MIN), true)),
         ("run of one long body", run(long, true)),
-        ("participate", Message::Participate { stream: STREAM, next: Wave(7) }),
+        ("participate", Message::Participate { stream: STREAM, next: WaveNumber(7) }),
         ("withdraw", Message::Withdraw(STREAM)),
         ("again", Message::Again(STREAM)),
         ("want acknowledgement", Message::WantAcknowledgement(STREAM)),
         ("want receipt", Message::WantReceipt(STREAM)),
-        ("acknowledge", Message::Acknowledge { stream: STREAM, until: Wave(1 << 33) }),
-        ("begin", Message::Begin { stream: STREAM, next: Wave(8) }),
+        ("acknowledge", Message::Acknowledge { stream: STREAM, until: WaveNumber(1 << 33) }),
+        ("begin", Message::Begin { stream: STREAM, next: WaveNumber(8) }),
         ("taken", Message::Taken { stream: STREAM, bytes: 1 << 33 }),
-        ("confirm", Message::Confirm { stream: STREAM, until: vec![(1, Wave(2)), (5, Wave(1 << 33))] }),
+        ("confirm", Message::Confirm { stream: STREAM, until: vec![(1, WaveNumber(2)), (5, WaveNumber(1 << 33))] }),
         ("packet: record", packet(record.clone())),
         ("packet: scatter", packet(Packet::Scatter(Arc::new(scatter)))),
         ("packet: failed", packet(Packet::Failed { tag: 12, cause: Arc::clone(&cause) })),
@@ -135,13 +137,13 @@ fn all() -> Vec<(&'static str, Message)> {
                 node,
                 stream: STREAM,
                 direction: Direction::Down,
-                wave: Wave(5),
+                wave: WaveNumber(5),
                 cause: Arc::clone(&cause),
             },
         ),
         ("violated", Message::Violated { node, child, cause: Arc::clone(&cause) }),
-        ("overdue", Message::Overdue { stream: STREAM, wave: Wave(5), members: set([1]) }),
-        ("examine", Message::Examine { stream: STREAM, wave: Wave(1 << 33) }),
+        ("overdue", Message::Overdue { stream: STREAM, wave: WaveNumber(5), members: set([1]) }),
+        ("examine", Message::Examine { stream: STREAM, wave: WaveNumber(1 << 33) }),
         (
             "field missing",
             Message::FieldMissing { stream: STREAM, field: "temp of max(temp)".into(), members: set([1]) },
@@ -151,6 +153,34 @@ fn all() -> Vec<(&'static str, Message)> {
         ("gap", Message::Gap { stream: STREAM, from: 3, until: 1 << 33 }),
         ("joins heard", Message::JoinsHeard(3)),
         ("run with a tag", run(Bodies::one(FORMAT, Bytes::from_static(&[5; 3])).tagged(14), true)),
+    ]
+}
+
+/// What is said of clocks, between nodes that both can.
+fn of_clocks() -> Vec<(&'static str, Message)> {
+    let clock = ClockId { boot: [9; 16], namespace: 1 << 33 };
+    let (low, high) = (-(1 << 40), 1 << 40);
+    let estimate = Estimate { at: 1 << 50, low, high, slowest: -0.5, fastest: 99.75, wander: 20.0 };
+    let unknown = ClockAnswer { question: 0, clock, heard: 0, answered: 0, front_end: None };
+    let known = ClockAnswer { question: 5, heard: 1 << 41, answered: 1 << 42, front_end: Some(estimate), ..unknown };
+    let of_node = NodeClock {
+        is_same: false,
+        of_parent: Some(estimate),
+        front_end: Some(Estimate::own(7)),
+        round_trip: Some(Duration::from_micros(88)),
+        exchanges: 9,
+        steps: 2,
+        ..NodeClock::unknown(NodeId(2))
+    };
+    let same = NodeClock { is_same: true, ..NodeClock::unknown(NodeId(2)) };
+    let counted = |clock| Message::ClockCounted { question: 17, node: NodeId(4), clock: Box::new(clock) };
+    vec![
+        ("clock asked", Message::ClockAsked { question: 5, clock }),
+        ("clock told", Message::ClockTold(Box::new(known))),
+        ("clock told unasked by one that knows nothing", Message::ClockTold(Box::new(unknown))),
+        ("count clocks", Message::CountClocks(17)),
+        ("clock counted", counted(of_node)),
+        ("clock counted, the same as the parent's", counted(same)),
     ]
 }
 
@@ -195,17 +225,16 @@ fn frames(mut bytes: &[u8]) -> Vec<Frame> {
     all
 }
 
-#[test]
-fn every_message_of_protocol_1_is_understood() {
+/// Whether today's programs say these messages as they were recorded, and understand the recorded ones.
+fn check(recording: &str, messages: &[(&'static str, Message)]) -> AddressBook {
     let (mut encoder, book) = (Encoder::new(SHORTEST_PAYLOAD), book());
-    let messages = all();
     let mut encode = |message: &Message| {
         let mut frames = Vec::new();
         encoder.encode(message, &book, &mut frames);
         bytes(&frames)
     };
     let today: Vec<Said> = messages.iter().map(|(what, message)| Said::new(what, encode(message))).collect();
-    let then = recorded(&file("messages.txt"), &today);
+    let then = recorded(&file(recording), &today);
     let (mut decoder, mut theirs) = (Decoder::new(LONGEST_MESSAGE), AddressBook::new());
     for ((what, message), said) in messages.iter().zip(&then) {
         let frames = frames(&said.bytes);
@@ -213,7 +242,18 @@ fn every_message_of_protocol_1_is_understood() {
             frames.iter().filter_map(|frame| decoder.decode(frame, &mut theirs).unwrap()).collect();
         assert_eq!(format!("{understood:?}"), format!("{:?}", [message]), "{what}");
     }
-    assert_eq!(theirs.get(NodeId(4)), book.get(NodeId(4)));
+    theirs
+}
+
+#[test]
+fn every_message_of_protocol_1_is_understood() {
+    let theirs = check("messages.txt", &all());
+    assert_eq!(theirs.get(NodeId(4)), book().get(NodeId(4)));
+}
+
+#[test]
+fn what_nodes_of_protocol_1_say_of_clocks_is_understood() {
+    check("clocks.txt", &of_clocks());
 }
 
 #[test]
@@ -231,7 +271,7 @@ fn a_note_of_protocol_1_is_understood() {
         seed: 5,
         ..NodeOptions::default()
     };
-    let above = |node, level, addresses: &[&str]| Above {
+    let above = |node, level, addresses: &[&str]| NodeAbove {
         node: NodeId(node),
         level: Level(level),
         addresses: addresses.iter().map(|address| address.parse().unwrap()).collect(),

@@ -7,7 +7,7 @@ use banyan_boot::RankSet;
 use super::faults::Fault;
 use super::happening::Happening;
 use super::model::Broken;
-use super::network::{End, SILENCE, WireId};
+use super::network::{EndIndex, SILENCE, WireId};
 use super::world::{Cut, Delay, Inhabitant, JOINS_WITHIN, World, options};
 use crate::ids::{NodeId, Time};
 use crate::node::Node;
@@ -110,7 +110,7 @@ impl World<'_, '_> {
         let Some(rank) = self.nodes[node].rank else {
             let id = NodeId(self.nodes.len() as u32);
             let fresh = Node::below(id, None, level, ancestry.clone(), options(self.plan), transformations);
-            self.nodes.push(Inhabitant::new(fresh, None, level, ancestry));
+            self.nodes.push(Inhabitant::new(self.plan.seed, fresh, None, level, ancestry));
             return self.plan_wake(id.0 as usize);
         };
         let fresh = self.successor(node, rank);
@@ -127,7 +127,7 @@ impl World<'_, '_> {
         let id = self.nodes[node].node.id();
         let fresh =
             Node::below(id, Some(rank), level, ancestry.clone(), options(self.plan), self.transformations.clone());
-        let mut fresh = Inhabitant::new(fresh.in_life(*life), Some(rank), level, ancestry);
+        let mut fresh = Inhabitant::new(self.plan.seed, fresh.in_life(*life), Some(rank), level, ancestry);
         fresh.life = *life;
         self.model.begins_again(rank);
         fresh
@@ -182,7 +182,7 @@ impl World<'_, '_> {
     }
 
     /// Of what is on its way to an end, the last part may never come.
-    fn lose_some(&mut self, wire: WireId, end: End) {
+    fn lose_some(&mut self, wire: WireId, end: EndIndex) {
         let keep = self.chance.below(self.wires[wire].arriving[end].len() + 1);
         // Also in the middle of a frame.
         let bytes = self.chance.one_in(2).then(|| self.chance.below(LONGEST_PART));

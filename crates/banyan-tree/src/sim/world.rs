@@ -7,14 +7,16 @@ use std::time::{Duration, Instant};
 use banyan_boot::RankSet;
 use banyan_link::LinkOptions;
 
+use super::clocks::HostClock;
 use super::crowding::Crowding;
 use super::happening::{Agenda, Happening};
 use super::model::{Broken, Model};
-use super::network::{Arrival, End, SILENCE, Wire, WireId, link_options};
+use super::network::{EndIndex, SILENCE, Wire, WireArrival, WireId, link_options};
 use super::programs::BATCH;
 use super::reduction::{REDUCE, SUMS};
 use super::sum::{AT_ROOT, BELOW_ROOT, FAILING, HOPS, MISPLACED, SIFT, SIFT_FAILING, SIFTED_MOST, SUM, Sums};
 use super::{Outcome, Plan, traffic};
+use crate::clocks::Clocks;
 use crate::format_book::FormatBook;
 use crate::ids::{Level, LinkId, NodeId, StreamId, Time};
 use crate::message::{Ancestor, Ancestry, Candidate, NodeInfo};
@@ -60,10 +62,13 @@ pub(super) struct Inhabitant {
     pub(super) stopped_until: Time,
     /// By how many times it is slower than others, and until when.
     pub(super) slow: (u32, Time),
-    /// How far its clock is ahead.
+    /// How far what it measures waits by is ahead.
     pub(super) clock: Duration,
+    /// What stamps are taken from.
+    pub(super) host_clock: HostClock,
+    pub(super) clocks: Clocks,
     /// Wires it has an end of, by its own names for them.
-    pub(super) wires: BTreeMap<LinkId, (WireId, End)>,
+    pub(super) wires: BTreeMap<LinkId, (WireId, EndIndex)>,
     /// Links that may have something to send.
     pub(super) touched: Vec<LinkId>,
     /// Where others are, as far as it has heard.
@@ -78,8 +83,10 @@ pub(super) struct Inhabitant {
 }
 
 impl Inhabitant {
-    pub(super) fn new(node: Node, rank: Option<u32>, level: Level, ancestry: Ancestry) -> Inhabitant {
+    pub(super) fn new(seed: u64, node: Node, rank: Option<u32>, level: Level, ancestry: Ancestry) -> Inhabitant {
         let book = traffic::book(node.id(), rank, &ancestry);
+        let host_clock = HostClock::of(seed, node.id(), rank, &ancestry);
+        let clocks = Inhabitant::fresh_clocks(node.id(), rank, &host_clock);
         Inhabitant {
             node,
             rank,
@@ -88,6 +95,8 @@ impl Inhabitant {
             stopped_until: Time(0),
             slow: (1, Time(0)),
             clock: Duration::ZERO,
+            host_clock,
+            clocks,
             wires: BTreeMap::new(),
             touched: Vec::new(),
             book,
@@ -179,6 +188,8 @@ impl<'p, 't> World<'p, 't> {
             filtered: 0,
             degree: 0,
             held: 0,
+            clocks: 0,
+            clock_bound: 0,
             time: Duration::ZERO,
         };
         let model = Model::default();
@@ -254,7 +265,7 @@ impl<'p, 't> World<'p, 't> {
             self.steps()?;
             self.check_liveness()?;
             if self.now > self.last_fault.after(PATIENCE) {
-                return Err(Broken::Stuck(self.whereabouts()));
+                return Err(Broken::Stuck(self.progress()));
             }
         }
         self.check_end()?;
@@ -287,7 +298,7 @@ impl<'p, 't> World<'p, 't> {
             if self.now > since.after(NEXT_WAVE + 2 * self.plan.front_end_pause + slack) {
                 let waited = Duration::from_nanos(self.now.0 - before.max(is_over).0);
                 let (stream, wave) = (*stream, self.model.next(*stream));
-                return Err(Broken::Late { stream, wave, waited, whereabouts: self.whereabouts() });
+                return Err(Broken::Late { stream, wave, waited, progress: self.progress() });
             }
         }
         Ok(())
@@ -410,7 +421,7 @@ impl<'p, 't> World<'p, 't> {
 
     fn step(&mut self) -> Result<(), Broken> {
         let Some((at, happening)) = self.agenda.next() else {
-            return Err(Broken::Stuck(self.whereabouts()));
+            return Err(Broken::Stuck(self.progress()));
         };
         self.now = self.now.max(at);
         match happening {
@@ -448,6 +459,7 @@ impl<'p, 't> World<'p, 't> {
 
     /// Does what a node wants done.
     pub(super) fn act(&mut self, node: usize) -> Result<(), Broken> {
+        self.keep_clocks(node);
         loop {
             while let Some(action) = self.nodes[node].node.action() {
                 self.carry_out(node, action)?;
@@ -488,6 +500,7 @@ impl<'p, 't> World<'p, 't> {
             Action::Report(report) => self.reported(node, report)?,
             Action::Drain(link) => self.drain(node, link),
             Action::Count(question) => self.nodes[node].node.answer(question, LinkFigures::default()),
+            Action::CountClocks(_) => {}
         }
         Ok(())
     }
@@ -579,7 +592,7 @@ impl<'p, 't> World<'p, 't> {
         }
     }
 
-    fn arrival(&mut self, wire: WireId, end: End) -> Result<(), Broken> {
+    fn arrival(&mut self, wire: WireId, end: EndIndex) -> Result<(), Broken> {
         let node = self.wires[wire].nodes[end];
         let Some((at, _)) = self.wires[wire].arriving[end].front() else { return Ok(()) };
         if *at > self.now {
@@ -604,11 +617,11 @@ impl<'p, 't> World<'p, 't> {
             return Ok(());
         }
         match self.wires[wire].take(end) {
-            Some(Arrival::Bytes(bytes)) => {
+            Some(WireArrival::Bytes(bytes)) => {
                 self.take_bytes(wire, end, &bytes)?;
                 self.act(node)
             }
-            Some(Arrival::Closed) => {
+            Some(WireArrival::Closed) => {
                 if let Some(own) = &mut self.wires[wire].ends[end] {
                     own.connection.end_of_input();
                 }
@@ -619,7 +632,7 @@ impl<'p, 't> World<'p, 't> {
     }
 
     /// An end learns that the wire is closed.
-    pub(super) fn end_closes(&mut self, wire: WireId, end: End) -> Result<(), Broken> {
+    pub(super) fn end_closes(&mut self, wire: WireId, end: EndIndex) -> Result<(), Broken> {
         let node = self.wires[wire].nodes[end];
         if !self.wires[wire].is_open[end] || !self.nodes[node].is_alive {
             return Ok(());
@@ -642,13 +655,13 @@ impl<'p, 't> World<'p, 't> {
 
     /// Whether the system tells that the process at this end has ended: it does of processes of its own host. Every other wire
     /// is within one.
-    fn is_known_to_have_ended(&self, wire: WireId, end: End) -> bool {
+    fn is_known_to_have_ended(&self, wire: WireId, end: EndIndex) -> bool {
         let process = &self.nodes[self.wires[wire].nodes[end]];
         Wire::is_local(wire) && !process.is_alive && !process.is_off
     }
 
     /// An end looks whether it still hears the other.
-    fn silence(&mut self, wire: WireId, end: End) -> Result<(), Broken> {
+    fn silence(&mut self, wire: WireId, end: EndIndex) -> Result<(), Broken> {
         let (node, other) = (self.wires[wire].nodes[end], self.wires[wire].nodes[1 - end]);
         if let Some(until) = self.delayed(node) {
             // It hears everything that has waited for it before it looks again.
@@ -667,9 +680,9 @@ impl<'p, 't> World<'p, 't> {
     }
 
     /// The other end hears of it, if anything can be heard there.
-    pub(super) fn put_close_back(&mut self, wire: WireId, end: End) {
+    pub(super) fn put_close_back(&mut self, wire: WireId, end: EndIndex) {
         let at = self.now.after(self.latency());
-        self.put(wire, 1 - end, at, Arrival::Closed);
+        self.put(wire, 1 - end, at, WireArrival::Closed);
     }
 
     pub(super) fn wake(&mut self, node: usize) -> Result<(), Broken> {
@@ -688,7 +701,8 @@ impl<'p, 't> World<'p, 't> {
 
     pub(super) fn plan_wake(&mut self, node: usize) {
         let inhabitant = &mut self.nodes[node];
-        let Some(deadline) = inhabitant.node.deadline() else { return };
+        let deadlines = [inhabitant.node.deadline(), inhabitant.clocks.deadline()];
+        let Some(deadline) = deadlines.into_iter().flatten().min() else { return };
         let at = Time(deadline.0.saturating_sub(inhabitant.clock.as_nanos() as u64)).max(self.now);
         if inhabitant.wake_at.is_none_or(|planned| at < planned) {
             inhabitant.wake_at = Some(at);
@@ -787,7 +801,7 @@ impl<'p, 't> World<'p, 't> {
         }
     }
 
-    fn alive(&self) -> RankSet {
+    pub(super) fn alive(&self) -> RankSet {
         self.nodes.iter().filter(|node| node.is_alive).filter_map(|node| node.rank).collect()
     }
 
@@ -796,6 +810,7 @@ impl<'p, 't> World<'p, 't> {
             self.model.check_contributors(*stream, members, &self.died)?;
         }
         self.check_records()?;
+        self.check_clocks()?;
         self.model.check_fields()?;
         let counters = self.nodes[0].node.counters();
         self.model.check_timeouts(counters.overdue)?;
@@ -807,39 +822,6 @@ impl<'p, 't> World<'p, 't> {
             return Err(Broken::GivenUp(wronged));
         }
         Ok(())
-    }
-
-    fn whereabouts_of(&self, stream: StreamId) -> String {
-        let missing = self.nodes[0].node.missing(stream);
-        let mut way = String::from("0");
-        let mut at = 0;
-        while let Some(next) = self.nodes[at].node.waits_for(stream).first() {
-            at = next.0 as usize;
-            way.push_str(&format!(" > {at}"));
-        }
-        let slowest = self.nodes[0].node.slowest(stream);
-        let next = self.model.next(stream);
-        format!("{stream} waits in {next} for {missing} by way of {way}, and its packets for {slowest:?}")
-    }
-
-    fn whereabouts(&self) -> String {
-        let waves: Vec<String> = self.streams.iter().map(|(stream, _)| self.whereabouts_of(*stream)).collect();
-        let orphans: Vec<usize> = (1..self.nodes.len())
-            .filter(|node| self.nodes[*node].is_alive && self.nodes[*node].node.parent().is_none())
-            .take(8)
-            .collect();
-        let alive = self.alive();
-        let unknown = alive.difference(&self.nodes[0].node.members());
-        let lacks = |rank: &u32| {
-            self.streams.iter().any(|(stream, members)| {
-                members.contains(*rank) && !self.model.has_packets(*stream, *rank, self.plan.packets)
-            })
-        };
-        let lacking: RankSet = alive.iter().filter(lacks).collect();
-        format!(
-            "{}; without parent: {orphans:?}; not known to be there: {unknown}; without all packets: {lacking}",
-            waves.join(", ")
-        )
     }
 }
 
@@ -865,7 +847,7 @@ fn is_of_waves(kind: &Synchronisation) -> bool {
 fn grow(plan: &Plan, transformations: &Arc<Sums>) -> Vec<Inhabitant> {
     let options = options(plan);
     let front_end = Node::front_end(options.clone(), transformations.clone());
-    let mut nodes = vec![Inhabitant::new(front_end, None, Level(0), Ancestry::default())];
+    let mut nodes = vec![Inhabitant::new(plan.seed, front_end, None, Level(0), Ancestry::default())];
     // The ancestry that the children of each node of the level have.
     let mut parents: Vec<(usize, Ancestry)> = vec![(0, Ancestry::default())];
     let mut rank = 0;
@@ -889,7 +871,7 @@ fn grow(plan: &Plan, transformations: &Arc<Sums>) -> Vec<Inhabitant> {
                 rank += u32::from(is_last);
                 let level = Level(level as u16 + 1);
                 let node = Node::below(id, own_rank, level, ancestry.clone(), options.clone(), transformations.clone());
-                nodes.push(Inhabitant::new(node, own_rank, level, ancestry.clone()));
+                nodes.push(Inhabitant::new(plan.seed, node, own_rank, level, ancestry.clone()));
                 next.push((of_parent + child, ancestry.clone()));
             }
         }

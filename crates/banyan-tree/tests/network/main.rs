@@ -11,6 +11,7 @@ mod relatives;
 mod attached;
 mod back_pressure;
 mod chosen;
+mod clocks;
 mod event_loops;
 mod filters;
 mod front_end;
@@ -76,13 +77,16 @@ const TESTS: &[harness::Test] = tests![
     tagged::a_wave_has_the_tag_of_its_lowest_rank,
     tagged::records_without_waves_have_their_own_tags_when_an_agent_is_killed,
     streams::every_node_says_what_it_has_done_and_where_it_is,
+    clocks::nodes_of_one_host_know_that_they_have_one_clock_and_ask_no_more,
+    clocks::members_with_other_clocks_know_that_of_the_front_end,
+    clocks::agents_with_other_clocks_know_each_others_also_when_one_of_them_is_killed,
     protocols::a_member_of_a_later_protocol_is_named_with_its_host,
     protocols::a_member_is_told_that_its_network_speaks_a_later_protocol,
     hostile::a_hostile_member_is_named_and_no_wave_is_wrong,
     hostile::a_member_that_misuses_its_link_is_named_or_lost_and_no_wave_is_wrong,
     hostile::a_member_that_sends_too_many_formats_is_named_and_agents_stay,
     hostile::many_formats_of_several_members_pass_their_agents,
-    strangers::strangers_at_the_doors_of_a_network_are_counted_and_change_nothing,
+    strangers::strangers_who_connect_to_a_network_are_counted_and_change_nothing,
     event_loops::waves_are_found_by_whoever_watches_the_descriptor,
     event_loops::those_who_are_adrift_are_not_waited_for_longer_by_an_event_loop,
     event_loops::the_descriptor_is_readable_when_a_time_is_over,

@@ -1,7 +1,6 @@
 //! Everything else that goes over the links of a session, each once, and the texts that are understood before there is a link.
 
 use std::fmt::Debug;
-use std::io::IoSlice;
 use std::time::{Duration, Instant};
 
 use banyan_link::{Address, Capabilities, Connection, Event, Frame, Kind, LinkOptions, Refused, Secret, SessionId};
@@ -9,14 +8,14 @@ use banyan_ndr::Record;
 use banyan_ndr::typed::Read;
 use banyan_ranks::RankSet;
 
-use super::{Said, file, recorded};
+use super::{Said, file, recorded, transmit};
 use crate::assignment::{Assignment, Bytes, Image, Terms, Variable};
 use crate::extension::AgentInfo;
 use crate::inherited::parse_name;
 use crate::launcher::{SshOptions, Way};
 use crate::layout::{AgentPlan, Group};
 use crate::node::agent_link_options;
-use crate::node::greeting::{Greeting, Line};
+use crate::node::greeting::{Greeting, GreetingLine};
 use crate::node::root_channel::Progress;
 use crate::node::up::{exits, progress, push_exit};
 use crate::options::Leftovers;
@@ -29,20 +28,6 @@ use crate::{described, message};
 
 fn options() -> LinkOptions {
     agent_link_options().window(16_777_280).heartbeat(None).capabilities(Capabilities::NONE)
-}
-
-fn transmit(end: &mut Connection, now: Instant) -> Vec<u8> {
-    let mut all = Vec::new();
-    loop {
-        let mut pieces = [IoSlice::new(&[]); 8];
-        let count = end.poll_transmit(&mut pieces);
-        pieces[..count].iter().for_each(|piece| all.extend_from_slice(piece));
-        let length = pieces[..count].iter().map(|piece| piece.len()).sum();
-        if length == 0 {
-            return all;
-        }
-        end.sent(length, now);
-    }
 }
 
 /// The frames that a link of today finds in recorded bytes.
@@ -268,6 +253,6 @@ fn texts_of_protocol_1_are_understood() {
     assert!(read.session == session && read.secret == secret && read.agents == roster.agents);
     assert_eq!((read.front_end, read.host_deadline), (roster.front_end, roster.host_deadline));
     assert_eq!((read.encrypt, read.heartbeat), (false, roster.heartbeat));
-    assert_eq!(Greeting::default().push(text(2).as_bytes()).1, Some(Line::Ready { protocol: 1 }));
+    assert_eq!(Greeting::default().push(text(2).as_bytes()).1, Some(GreetingLine::Ready { protocol: 1 }));
     assert_eq!(parse_name(text(3)), Ok((3, 4711)));
 }
