@@ -123,12 +123,7 @@ impl Decoder {
                 let is_new = frame.flags & NEW != 0;
                 Message::Placed { places: reader.places(count)?, resumes: reader.resumes()?, is_new }
             }
-            GONE => Message::Gone(Gone {
-                node: NodeId(frame.stream),
-                epoch: Epoch(frame.sequence),
-                is_certain: frame.flags & CERTAIN != 0,
-                resumes: reader.resumes()?,
-            }),
+            GONE => gone(frame, reader)?,
             ENDED => Message::Ended { node: NodeId(frame.stream), members: self.set(frame, reader)? },
             PARTICIPATE => Message::Participate { stream, next: WaveNumber(numbered(frame, reader)?) },
             WITHDRAW => Message::Withdraw(stream),
@@ -307,6 +302,15 @@ fn tag(reader: &mut Reader<'_>) -> Result<u32, WireError> {
     let tag = reader.u32("the tag")?;
     reader.padding()?;
     if tag == 0 { Err(reader.value("the tag", tag)) } else { Ok(tag) }
+}
+
+fn gone(frame: &Frame, reader: &mut Reader<'_>) -> Result<Message, WireError> {
+    Ok(Message::Gone(Gone {
+        node: NodeId(frame.stream),
+        epoch: Epoch(frame.sequence),
+        is_certain: frame.flags & CERTAIN != 0,
+        resumes: reader.resumes()?,
+    }))
 }
 
 /// Packets for others.

@@ -9,7 +9,7 @@ use banyan_reduce::Bodies;
 use bytes::Bytes;
 
 use crate::ids::{NodeId, StreamId, WaveNumber};
-use crate::message::{Ancestor, Attach, Chosen, Message, Opening, Packet, Scatter};
+use crate::message::{Ancestor, Attach, Chosen, Gone, Message, Opening, Packet, Scatter};
 use crate::run::Run;
 use crate::stream_options::Direction;
 
@@ -88,11 +88,7 @@ impl Encoder {
                 let flags = if *is_new { NEW } else { 0 };
                 self.push(Frame { flags, ..frame(PLACED, 0, 0) }, payload, out);
             }
-            Message::Gone(gone) => {
-                let flags = if gone.is_certain { CERTAIN } else { 0 };
-                let frame = Frame { flags, ..frame(GONE, gone.node.0, gone.epoch.0) };
-                self.push(frame, structure::resumes(&gone.resumes), out);
-            }
+            Message::Gone(gone) => self.gone(gone, out),
             Message::Ended { node, members } => {
                 let set = self.set(members, out);
                 out.push(frame(ENDED, node.0, set));
@@ -151,6 +147,12 @@ impl Encoder {
             }
             Message::Taken { stream, bytes } => out.push(numbered(TAKEN, *stream, *bytes)),
         }
+    }
+
+    fn gone(&self, gone: &Gone, out: &mut Vec<Frame>) {
+        let flags = if gone.is_certain { CERTAIN } else { 0 };
+        let frame = Frame { flags, ..frame(GONE, gone.node.0, gone.epoch.0) };
+        self.push(frame, structure::resumes(&gone.resumes), out);
     }
 
     fn attach(&self, attach: &Attach, out: &mut Vec<Frame>) {
