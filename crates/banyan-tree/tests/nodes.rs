@@ -160,6 +160,7 @@ impl Tree {
             Action::Close(link) | Action::LetGo(link) => self.close(at, link),
             Action::Drain(link) => self.nodes[at].drained(link),
             Action::Count(question) => self.nodes[at].answer(question, LinkFigures::default()),
+            Action::CountClocks(_) => {}
             Action::Examine(link) => {
                 let stopped = self.ends.get(&(at, link)).and_then(|(child, _)| self.stopped.get(child)).copied();
                 self.nodes[at].examined(link, stopped, self.now);
@@ -465,6 +466,14 @@ impl FrontEnd {
         };
         std::iter::from_fn(|| self.node.action()).map(taken).sum()
     }
+}
+
+#[test]
+fn a_member_below_a_node_that_nobody_knows_is_not_there() {
+    let mut front_end = FrontEnd::new();
+    let places = vec![FrontEnd::place(3, 1, Some(1)), FrontEnd::place(5, 4, Some(2))];
+    front_end.node.message(front_end.agent, Message::Placed { places, resumes: Vec::new(), is_new: false }, Time(0));
+    assert_eq!(front_end.node.members(), ranks([0, 1]));
 }
 
 #[test]

@@ -56,7 +56,9 @@ impl Node {
             Message::WantAcknowledgement(stream) => self.want_acknowledgement(stream),
             Message::Resend { stream, from } => return self.resend(link, stream, from),
             // Of others only their own way up speaks.
-            Message::Counted { node, .. } if self.below.link_towards(node) != Some(link) => {}
+            Message::Counted { node, .. } | Message::ClockCounted { node, .. }
+                if self.below.link_towards(node) != Some(link) => {}
+            Message::ClockCounted { question, node, clock } => self.clock_counted(question, node, clock),
             Message::Counted { question, node, figures } => self.counted(question, node, *figures),
             Message::Uncombined { node, .. } | Message::Violated { node, .. } => {
                 self.summary_of_problems(link, node, message)
@@ -217,11 +219,12 @@ impl Node {
         let listed: HashSet<NodeId> = places.iter().map(|place| place.node).collect();
         let mut missing = self.below.subtree(first.node);
         missing.retain(|known| !listed.contains(&known.node));
+        // Nodes below one that nobody knows are nowhere. Only a broken node tells of such.
+        places.retain(|place| self.below.get(place.node) == Some(*place));
         // Those who were thought to be below it and are elsewhere are not behind by this way.
         let mut resumes: Vec<Resume> =
             resumes.into_iter().filter(|resume| self.concerns(link, resume.stream)).collect();
-        let is_there = |place: &&NodeInfo| self.below.get(place.node) == Some(**place);
-        let members: RankSet = places.iter().filter(is_there).filter_map(|place| place.rank).collect();
+        let members: RankSet = places.iter().filter_map(|place| place.rank).collect();
         if is_new && first.rank.is_some() {
             self.begin_now(&mut resumes, &members);
         }
@@ -416,7 +419,9 @@ fn check_members_word(member: NodeId, message: &Message) -> Result<(), String> {
         Message::Ended { .. } => "told of the ends of others".to_owned(),
         Message::Uncombined { .. } | Message::Violated { .. } => "told of what others did".to_owned(),
         Message::FieldMissing { .. } => "told what records lack".to_owned(),
-        Message::Counted { node, .. } if *node != member => format!("told what {node} has done"),
+        Message::Counted { node, .. } | Message::ClockCounted { node, .. } if *node != member => {
+            format!("told what {node} has done")
+        }
         _ => return Ok(()),
     };
     Err(format!("is a member, and {what}"))

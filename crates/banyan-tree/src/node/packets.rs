@@ -22,7 +22,7 @@ use crate::transformation::TransformationError;
 #[non_exhaustive]
 pub enum SendError {
     /// There is no such stream here.
-    #[error("{0} is not open here, or this process is none of its members")]
+    #[error("{0} is not open here, or this process is not one of its members")]
     NoStream(StreamId),
     /// That wave is over, or this member has contributed to it.
     #[error("{0} is over here; contribute to later ones")]
