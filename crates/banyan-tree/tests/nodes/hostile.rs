@@ -147,3 +147,11 @@ fn a_member_that_sends_more_than_its_window_is_cut_off_and_an_honest_one_is_not(
         assert_eq!(tree.told.iter().any(is_told), !is_honest, "{:?}", tree.told);
     }
 }
+
+#[test]
+fn a_member_below_a_node_that_nobody_knows_is_not_there() {
+    let mut front_end = FrontEnd::new();
+    let places = vec![FrontEnd::place(3, 1, Some(1)), FrontEnd::place(5, 4, Some(2))];
+    front_end.node.message(front_end.agent, Message::Placed { places, resumes: Vec::new(), is_new: false }, Time(0));
+    assert_eq!(front_end.node.members(), ranks([0, 1]));
+}
