@@ -72,7 +72,7 @@ pub enum LaunchBenchError {
     },
     /// A member of the floor did not come or did not answer.
     #[error("the floor, {members} members: {source}; look at `ulimit -n` and `ulimit -u`")]
-    LaunchFloor {
+    Floor {
         /// How many.
         members: u32,
         /// Why.

@@ -10,7 +10,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::options::{Options, Takes};
-use banyan_cli::config::{Item, Source, number, text_of, word};
+use banyan_cli::config::{ConfigText, Item, number, text_of, word};
 use banyan_cli::failure::Failure;
 use banyan_cli::hosts::time;
 
@@ -87,7 +87,7 @@ impl Plan {
     }
 
     fn parse(path: &Path, text: &str, options: &Options) -> Result<Plan, String> {
-        let source = Source { path, text };
+        let source = ConfigText { path, text };
         let root = DeTable::parse(text).map_err(|error| {
             let at = error.span().map_or(0, |span| span.start);
             format!("{}: {}; a plan is TOML, as in: shape = [\"1x16\", \"4x16\"]", source.place_at(at), error.message())
@@ -126,7 +126,7 @@ impl Plan {
         Ok(plan)
     }
 
-    fn study(&mut self, source: &Source<'_>, item: &Item<'_>) -> Result<(), String> {
+    fn study(&mut self, source: &ConfigText<'_>, item: &Item<'_>) -> Result<(), String> {
         let table = item.get_ref().as_table().ok_or_else(|| source.wrong(item, "study is a table; write [study]"))?;
         let mut seed = None;
         let mut is_shuffled = false;
@@ -160,7 +160,7 @@ impl Plan {
 
     fn bench(
         &mut self,
-        source: &Source<'_>,
+        source: &ConfigText<'_>,
         item: &Item<'_>,
         table: &DeTable<'_>,
         options: &Options,
@@ -211,7 +211,7 @@ impl Plan {
 }
 
 fn axis(
-    source: &Source<'_>,
+    source: &ConfigText<'_>,
     bench: &str,
     key: &Spanned<std::borrow::Cow<'_, str>>,
     item: &Item<'_>,
@@ -231,7 +231,7 @@ fn axis(
     Ok(PlanAxis { option, values })
 }
 
-fn value(source: &Source<'_>, option: &str, takes: Takes, item: &Item<'_>) -> Result<(String, usize), String> {
+fn value(source: &ConfigText<'_>, option: &str, takes: Takes, item: &Item<'_>) -> Result<(String, usize), String> {
     let text = match (item.get_ref(), takes) {
         (DeValue::String(text), Takes::Value) => Some(text.to_string()),
         (DeValue::Integer(number), Takes::Value) if number.radix() == 10 => Some(number.as_str().replace('_', "")),
@@ -267,7 +267,7 @@ fn product(axes: &[PlanAxis]) -> Vec<Vec<(String, String)>> {
 pub(super) fn study_name(text: &str) -> Result<String, String> {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
     let is_name = text.bytes().all(is_plain) && !text.is_empty() && text.len() <= 100 && !text.starts_with(['.', '-']);
-    if is_name { Ok(text.to_owned()) } else { Err("is no name of a study; use letters, digits and -_.".to_owned()) }
+    if is_name { Ok(text.to_owned()) } else { Err("is not a name for a study; use letters, digits and -_.".to_owned()) }
 }
 
 fn order(text: &str) -> Result<bool, String> {
@@ -337,7 +337,7 @@ quick = [false, true]
         assert_eq!(of("a b.toml", "[study]\nname = \"n\"\n").unwrap().name, "n");
         for path in ["a b.toml", "a\nb.toml", "-a.toml", ""] {
             let error = of(path, "").expect_err(path);
-            assert!(error.contains("is no name of a study; use letters"), "{error}");
+            assert!(error.contains("is not a name for a study; use letters"), "{error}");
         }
     }
 
@@ -346,8 +346,8 @@ quick = [false, true]
         let tree = "[[bench]]\nbench = \"tree\"\n";
         for (text, says) in [
             ("", "p.toml: has no [[bench]]; write"),
-            ("[study]\nname = \"a b\"\n", "line 2: \"a b\": is no name of a study; use letters"),
-            ("[study]\nrepetitions = 0\n", "line 2: is no number of at least 1"),
+            ("[study]\nname = \"a b\"\n", "line 2: \"a b\": is not a name for a study; use letters"),
+            ("[study]\nrepetitions = 0\n", "line 2: is not a number of at least 1"),
             ("[study]\nrepetitions = 1000000\n", "line 2: is more than 10000 runs"),
             ("[study]\norder = \"random\"\n", "line 2: \"random\": there are shuffled and given"),
             ("[study]\nseed = 3\n", "line 2: seed decides nothing here; write order = "),
@@ -359,7 +359,7 @@ quick = [false, true]
             ("[[bench]]\nbench = \"dance\"\n", "line 2: \"dance\": no such bench; there are records, launch"),
             (
                 &format!("{tree}sape = \"1x2\"\n"),
-                "line 3: \"sape\" is no option of bench tree; it has shape, op, quick",
+                "line 3: \"sape\" is not an option of bench tree; it has shape, op, quick",
             ),
             (&format!("{tree}json = true\n"), "line 3: json is the business of the study"),
             (&format!("{tree}svg = \"x\"\n"), "line 3: svg is the business of the study"),
