@@ -3,7 +3,7 @@
 use std::io::{BufRead, Write};
 use std::time::Duration;
 
-use banyan_sensor::{Counter, Gauge, Policy, Record, Sensor, Span, event, mark};
+use banyan_sensor::{Counter, Gauge, MessageStamp, Policy, Record, Sensor, Span, event, mark, witness};
 
 use crate::harness::ROLE;
 
@@ -54,11 +54,14 @@ fn acts_its_role() {
         Ok("storm") => storm(1),
         Ok("storms") => storm(4),
         Ok("kinds") => kinds(),
+        Ok("steered") => crate::steered::obey(),
+        Ok("steady") => crate::steered::step_steadily(),
+        Ok("whole") => crate::steered::watch_a_record(),
         _ => {}
     }
 }
 
-fn say(words: &str) {
+pub(crate) fn say(words: &str) {
     let mut out = std::io::stdout().lock();
     writeln!(out, "{words}").unwrap();
     out.flush().unwrap();
@@ -85,6 +88,10 @@ fn obey(step: &Sensor<Step>) {
             }
             ("fork", count) => crate::forking::fork_and_emit(step, count.parse().unwrap()),
             ("exec", _) => crate::forking::become_it_again(),
+            ("send", _) => say(&format!("sent {}", u128::from_ne_bytes(MessageStamp::now().to_bytes()))),
+            ("receive", message) => {
+                witness(MessageStamp::from_bytes(message.parse::<u128>().unwrap().to_ne_bytes()));
+            }
             ("status", _) => say(&format!("status {:?}", banyan_sensor::status())),
             _ => return,
         }
