@@ -16,7 +16,7 @@ mod segment;
 
 pub use crate::cleanup::Bounds;
 pub use account::{Account, Dropped};
-pub use find::{Found, find, find_in, remove_ended};
+pub use find::{Found, directories, find, find_in, remove_ended};
 pub use observer::Observer;
 pub use reader::{Event, Reader};
 pub use segment::{Reading, Segment, SegmentError, SensorInfo};

@@ -1,0 +1,181 @@
+//! What front-end and probes tell each other. All of it travels on one stream without waves, each record with its tag.
+//!
+//! Events travel on a stream of their own for each version of a query.
+
+use banyan_ndr::Record;
+
+/// Tag, down: which processes to watch; comes first. Comes with a [`Choice`](crate::job::Choice).
+pub(crate) const CHOOSE: u32 = 1;
+/// Tag, down: [`Add`].
+pub(crate) const ADD: u32 = 2;
+/// Tag, down: [`Remove`].
+pub(crate) const REMOVE: u32 = 3;
+/// Tag, down: [`Ask`] for a ledger.
+pub(crate) const LEDGER: u32 = 4;
+
+/// Tag, up: [`Appeared`].
+pub(crate) const APPEARED: u32 = 1;
+/// Tag, up: [`Gone`].
+pub(crate) const GONE: u32 = 2;
+/// Tag, up: [`Description`].
+pub(crate) const DESCRIPTION: u32 = 3;
+/// Tag, up: [`Has`].
+pub(crate) const HAS: u32 = 4;
+/// Tag, up: [`Started`].
+pub(crate) const STARTED: u32 = 5;
+/// Tag, up: [`Entries`].
+pub(crate) const ENTRIES: u32 = 6;
+/// Tag, up: [`Unwatchable`].
+pub(crate) const UNWATCHABLE: u32 = 7;
+
+/// A new query or tap, or a new version of one. Told again it changes nothing.
+#[derive(Debug, Clone, PartialEq, Record)]
+pub(crate) struct Add {
+    pub(crate) query: u32,
+    pub(crate) version: u32,
+    /// The stream of its results.
+    pub(crate) stream: u32,
+    /// The name of a sensor, or how names begin and a `*`.
+    pub(crate) sensors: String,
+}
+
+/// A query is wanted no more.
+#[derive(Debug, Clone, PartialEq, Record)]
+pub(crate) struct Remove {
+    pub(crate) query: u32,
+}
+
+/// The ledger is wanted.
+#[derive(Debug, Clone, PartialEq, Record)]
+pub(crate) struct Ask {
+    pub(crate) serial: u64,
+}
+
+/// A process is watched from now on.
+#[derive(Debug, Clone, PartialEq, Record)]
+pub(crate) struct Appeared {
+    /// Its number at this probe; none is used twice.
+    pub(crate) process: u32,
+    pub(crate) host: String,
+    pub(crate) pid: u32,
+    pub(crate) start_time: u64,
+    pub(crate) rank: Option<u64>,
+    pub(crate) ranks: Option<u64>,
+    pub(crate) job: Option<String>,
+    pub(crate) executable: String,
+}
+
+/// A process has ended, and all its events were read.
+#[derive(Debug, Clone, PartialEq, Record)]
+pub(crate) struct Gone {
+    pub(crate) process: u32,
+    pub(crate) why: Option<String>,
+}
+
+/// A sensor, described once for all processes that have one like it.
+#[derive(Debug, Clone, PartialEq, Record)]
+pub(crate) struct Description {
+    /// Its number at this probe.
+    pub(crate) sensor: u32,
+    pub(crate) name: String,
+    pub(crate) unit: String,
+    pub(crate) description: String,
+    /// As [`kind_number`] says.
+    pub(crate) kind: u32,
+    /// The canonical encoding; empty for those without events.
+    pub(crate) format: Vec<u8>,
+}
+
+/// A process has a sensor.
+#[derive(Debug, Clone, PartialEq, Record)]
+pub(crate) struct Has {
+    pub(crate) process: u32,
+    pub(crate) sensor: u32,
+}
+
+/// A version of a query sees all events from now on.
+#[derive(Debug, Clone, PartialEq, Record)]
+pub(crate) struct Started {
+    pub(crate) query: u32,
+    pub(crate) version: u32,
+}
+
+/// A process that is wanted cannot be watched.
+#[derive(Debug, Clone, PartialEq, Record)]
+pub(crate) struct Unwatchable {
+    pub(crate) path: String,
+    pub(crate) why: String,
+}
+
+/// Part of a probe's answer to [`Ask`].
+#[derive(Debug, Clone, PartialEq, Record)]
+pub(crate) struct Entries {
+    pub(crate) serial: u64,
+    pub(crate) entries: Vec<Entry>,
+    /// Nothing follows.
+    pub(crate) is_last: bool,
+}
+
+/// What became of the events of one sensor of one process in one version of a query.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Record)]
+pub(crate) struct Entry {
+    /// [`MANY`] for the sum of several.
+    pub(crate) process: u32,
+    pub(crate) sensor: u32,
+    pub(crate) query: u32,
+    pub(crate) version: u32,
+    /// Nothing is added any more.
+    pub(crate) is_over: bool,
+    pub(crate) emitted: u64,
+    /// Read by the probe.
+    pub(crate) read: u64,
+    /// As [`REASONS`](crate::ledger::REASONS) are ordered.
+    pub(crate) dropped: [u64; 9],
+    /// There was no room at the probe, since the observer was behind.
+    pub(crate) behind: u64,
+    /// Handed to the tree, or about to be.
+    pub(crate) selected: u64,
+    /// How often the process took the probe for dead.
+    pub(crate) lapses: u64,
+}
+
+/// The number of no process and no sensor: it stands for several.
+pub(crate) const MANY: u32 = u32::MAX;
+
+/// Events as they were emitted: columns of equal length, but for `bodies`.
+#[derive(Debug, Clone, PartialEq, Default, Record)]
+pub(crate) struct Batch {
+    /// No event that comes later is earlier than this.
+    pub(crate) until: i64,
+    /// This version of the query gives nothing more.
+    pub(crate) is_last: bool,
+    /// How wrong the times are at most.
+    pub(crate) bound: i64,
+    pub(crate) processes: Vec<u32>,
+    pub(crate) sensors: Vec<u32>,
+    pub(crate) threads: Vec<u32>,
+    pub(crate) sequences: Vec<u64>,
+    pub(crate) stamps: Vec<u64>,
+    pub(crate) times: Vec<i64>,
+    /// Where each body ends.
+    pub(crate) ends: Vec<u32>,
+    pub(crate) bodies: Vec<u8>,
+}
+
+impl Batch {
+    /// The number of events, if the columns fit together.
+    pub(crate) fn checked_len(&self) -> Option<usize> {
+        let count = self.processes.len();
+        let lengths = [
+            self.sensors.len(),
+            self.threads.len(),
+            self.sequences.len(),
+            self.stamps.len(),
+            self.times.len(),
+            self.ends.len(),
+        ];
+        let is_sorted = self.ends.is_sorted();
+        let end = self.ends.last().map_or(0, |end| *end as usize);
+        (lengths.iter().all(|length| *length == count) && is_sorted && end == self.bodies.len()).then_some(count)
+    }
+}

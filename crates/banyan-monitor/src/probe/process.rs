@@ -1,0 +1,164 @@
+//! A process that is watched.
+
+use std::os::fd::OwnedFd;
+
+use banyan_sensor::observe::{Account, Observer, Segment, SegmentError};
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
+
+use super::tally::{Settled, Tally};
+use super::tap::TapEvent;
+use super::time::{Correction, Stamps};
+use super::work::Work;
+use crate::message::{Appeared, Entry};
+
+/// A process that is watched, and which queries want which of its sensors.
+pub(super) struct Process {
+    pub(super) number: u32,
+    pub(super) observer: Observer,
+    /// Ready when it has ended; none where the kernel has none, or it is in another pid namespace.
+    pub(super) end: Option<OwnedFd>,
+    /// By index in the segment.
+    pub(super) sensors: Vec<Watched>,
+}
+
+/// A sensor of a process, and who wants it.
+pub(super) struct Watched {
+    /// Its number at this probe.
+    pub(super) number: u32,
+    pub(super) name: String,
+    pub(super) has_events: bool,
+    uses: Vec<Use>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Use {
+    /// Its place among the probe's works.
+    work: usize,
+    tally: Tally,
+}
+
+impl Watched {
+    pub(super) fn new(number: u32, name: String, has_events: bool) -> Watched {
+        Watched { number, name, has_events, uses: Vec::new() }
+    }
+}
+
+impl Process {
+    /// Registers with a process; `None` if it has ended.
+    pub(super) fn watch(number: u32, segment: Segment) -> Result<Option<Process>, SegmentError> {
+        let identity = segment.identity();
+        let pid = i32::try_from(identity.pid).ok().and_then(Pid::from_raw);
+        let is_here = identity.is_running().is_some();
+        let end = pid.filter(|_| is_here).and_then(|pid| pidfd_open(pid, PidfdFlags::NONBLOCK).ok());
+        // Now the descriptor cannot be that of another process with the same number.
+        if identity.is_running() == Some(false) {
+            return Ok(None);
+        }
+        let observer = segment.observe()?;
+        Ok(Some(Process { number, observer, end, sensors: Vec::new() }))
+    }
+
+    pub(super) fn appeared(&self) -> Appeared {
+        let identity = self.observer.segment().identity().clone();
+        Appeared {
+            process: self.number,
+            host: identity.host,
+            pid: identity.pid,
+            start_time: identity.start_time,
+            rank: identity.rank,
+            ranks: identity.ranks,
+            job: identity.job,
+            executable: identity.executable,
+        }
+    }
+
+    /// Lets a work have the events of the sensors that it wants, from the next drain on.
+    pub(super) fn join(&mut self, place: usize, work: &Work) {
+        let wants = |sensor: &Watched| {
+            let is_new = sensor.uses.iter().all(|used| used.work != place);
+            sensor.has_events && is_new && work.wants(&sensor.name)
+        };
+        let wanted: Vec<usize> = (0..self.sensors.len()).filter(|index| wants(&self.sensors[*index])).collect();
+        if wanted.is_empty() {
+            return;
+        }
+        for index in &wanted {
+            // An account that goes on is not touched by this.
+            self.observer.watch(&self.sensors[*index].name);
+        }
+        let accounts = self.observer.accounts();
+        for index in wanted {
+            let sensor = &mut self.sensors[index];
+            let account = accounts.iter().find(|account| account.sensor == sensor.name);
+            let since = account.map(Settled::of).unwrap_or_default();
+            sensor.uses.push(Use { work: place, tally: Tally::since(since) });
+        }
+    }
+
+    /// A work ends, or the process: its entries are settled.
+    pub(super) fn part(&mut self, place: usize, work: &mut Work) {
+        let accounts = self.observer.accounts();
+        let lapses = self.observer.lapses();
+        for sensor in &mut self.sensors {
+            let Some(at) = sensor.uses.iter().position(|used| used.work == place) else { continue };
+            let used = sensor.uses.swap_remove(at);
+            let account = accounts.iter().find(|account| account.sensor == sensor.name);
+            work.settle(entry(self.number, sensor.number, &used.tally, account, lapses, true));
+            if sensor.uses.is_empty() {
+                self.observer.unwatch(&sensor.name);
+            }
+        }
+    }
+
+    /// What became of events so far, for works that go on.
+    pub(super) fn entries(&mut self, works: &[Option<Work>], out: &mut Vec<Entry>) {
+        let accounts = self.observer.accounts();
+        let lapses = self.observer.lapses();
+        for sensor in self.sensors.iter().filter(|sensor| !sensor.uses.is_empty()) {
+            let account = accounts.iter().find(|account| account.sensor == sensor.name);
+            for used in &sensor.uses {
+                let Some(work) = works.get(used.work).and_then(Option::as_ref) else { continue };
+                let entry = entry(self.number, sensor.number, &used.tally, account, lapses, false);
+                out.push(Entry { query: work.query, version: work.version, ..entry });
+            }
+        }
+    }
+
+    /// Whether any work wants any event of it.
+    pub(super) fn is_wanted(&self) -> bool {
+        self.sensors.iter().any(|sensor| !sensor.uses.is_empty())
+    }
+
+    /// Hands new events to the works that want them. Returns how many there were.
+    pub(super) fn drain(
+        &mut self,
+        works: &mut [Option<Work>],
+        correction: Correction,
+    ) -> Result<u64, SegmentError> {
+        let stamps = Stamps::new(&self.observer, correction);
+        let (number, sensors) = (self.number, &mut self.sensors);
+        self.observer.drain(|event| {
+            let Some(sensor) = sensors.get_mut(event.sensor.index) else { return };
+            let time = stamps.time(event.stamp);
+            for used in &mut sensor.uses {
+                let Some(work) = works.get_mut(used.work).and_then(Option::as_mut) else { continue };
+                let taken = work.tap.take(&TapEvent {
+                    process: number,
+                    sensor: sensor.number,
+                    thread: event.thread,
+                    sequence: event.sequence,
+                    stamp: event.stamp,
+                    time,
+                    body: event.body,
+                });
+                *(if taken { &mut used.tally.selected } else { &mut used.tally.behind }) += 1;
+            }
+        })
+    }
+}
+
+fn entry(process: u32, sensor: u32, tally: &Tally, account: Option<&Account>, lapses: u64, is_over: bool) -> Entry {
+    let nothing = Account::default();
+    let entry = tally.entry(account.unwrap_or(&nothing), is_over);
+    Entry { process, sensor, lapses, ..entry }
+}

@@ -1,0 +1,170 @@
+//! Taps: every event as it was emitted.
+
+use std::collections::BTreeMap;
+
+use banyan_monitor::{Happening, Job, Observer, Tap};
+use rustix::process::Signal;
+
+use crate::program::{Note, Program, Step};
+use crate::setup::{PATIENCE, Stage, deadline, expect, rows_of, settled, wait_for_sensors};
+
+/// The steps that come of each rank until there are so many.
+fn take(tap: &Tap, count: usize) -> BTreeMap<u64, Vec<u64>> {
+    let mut steps: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
+    let mut last = i64::MIN;
+    for number in 0..count {
+        let event = tap.recv_timeout(deadline()).unwrap_or_else(|error| panic!("event {number} of {count}: {error}"));
+        assert!(event.time >= last, "events are in order");
+        last = event.time;
+        let step: Step = event.read().unwrap();
+        assert_eq!(step, Step::new(step.n));
+        steps.entry(event.process.rank.unwrap()).or_default().push(step.n);
+    }
+    steps
+}
+
+pub(crate) fn events_of_programs_that_run_already_come_in_order_with_who_emitted_them() {
+    let stage = Stage::new(1);
+    let mut programs: Vec<Program> = (0..3).map(|rank| stage.program(0, rank)).collect();
+    programs.iter_mut().for_each(|program| _ = program.does("emit 100"));
+    let observer = stage.observer();
+    wait_for_sensors(&observer, "solver.step", 3);
+    let tap = observer.tap("solver.step").unwrap();
+    programs.iter_mut().for_each(|program| _ = program.does("emit 500"));
+    let steps = take(&tap, 1500);
+    assert!(steps.values().all(|steps| *steps == (100..600).collect::<Vec<u64>>()), "{steps:?}");
+    let pids: Vec<u32> = observer.processes().iter().map(|process| process.pid).collect();
+    assert!(programs.iter().all(|program| pids.contains(&program.pid())));
+    let [sensor] = &observer.sensors()[..] else { panic!("three programs have one sensor") };
+    assert_eq!((sensor.name.as_str(), sensor.unit.as_str()), ("solver.step", "1"));
+}
+
+pub(crate) fn processes_and_sensors_that_appear_later_are_watched_and_ends_are_told() {
+    let stage = Stage::new(1);
+    let observer = Observer::attach(&Job::all().sensor("solver.note"), &stage.options()).unwrap();
+    let tap = observer.tap("solver.*").unwrap();
+    let mut program = stage.program(0, 7);
+    let _other = stage.program(0, 8);
+    program.does("note 1");
+    expect(&observer, "its sensor", |happening| match happening {
+        Happening::Sensor { sensor, .. } if sensor.name == "solver.note" => Some(()),
+        _ => None,
+    });
+    // Once the ledger has it, it is watched.
+    let end = deadline();
+    while rows_of(&observer.ledger(PATIENCE).unwrap(), tap.number()).count() < 2 {
+        assert!(std::time::Instant::now() < end);
+    }
+    program.does("note 17");
+    let event = tap.recv_timeout(PATIENCE).unwrap();
+    assert_eq!(event.read::<Note>().unwrap(), Note { text: "17 steps".into() });
+    let pid = program.pid();
+    program.does("emit 1000");
+    program.quit();
+    assert_eq!(take(&tap, 1000)[&7].len(), 1000, "its last events come");
+    let ended = expect(&observer, "its end", |happening| match happening {
+        Happening::Ended(process) => Some(process.pid),
+        _ => None,
+    });
+    assert_eq!(ended, pid, "the program without the sensor is not of the job");
+    assert!(observer.processes().is_empty());
+}
+
+pub(crate) fn an_observer_that_takes_nothing_loses_events_which_are_counted() {
+    let stage = Stage::new(1);
+    let mut program = stage.program(0, 0);
+    let observer = Observer::attach(&Job::all(), &stage.options().most_waiting(10)).unwrap();
+    wait_for_sensors(&observer, "solver.step", 1);
+    let tap = observer.tap("solver.step").unwrap();
+    // More than all queues on the way have room for.
+    let mut emitted = 0;
+    let end = deadline();
+    loop {
+        emitted = program.does("pour 100000").max(emitted);
+        let ledger = observer.ledger(PATIENCE).unwrap();
+        if rows_of(&ledger, tap.number()).any(|row| row.behind > 0) {
+            break;
+        }
+        assert!(std::time::Instant::now() < end, "{ledger:?}");
+    }
+    let mut taken = 0;
+    let ledger = settled(&observer, tap.number(), || while tap.try_recv().unwrap().is_some() {
+        taken += 1;
+    });
+    let totals = ledger.totals(tap.number());
+    assert_eq!((totals.emitted, totals.delivered), (emitted, taken), "{totals}");
+    assert!(totals.behind > 0 && totals.delivered > 0);
+}
+
+pub(crate) fn the_ledger_balances_whoever_is_killed_or_stopped_and_however_often_a_tap_is_replaced() {
+    let stage = Stage::new(4);
+    let mut programs: Vec<Program> = (0..8).map(|rank| stage.program(rank as usize / 2, rank)).collect();
+    let observer = stage.observer();
+    wait_for_sensors(&observer, "solver.step", 8);
+    let tap = observer.tap("solver.step").unwrap();
+    programs.iter_mut().for_each(|program| program.tell("drip 4000"));
+    let mut versions = BTreeMap::<u32, u64>::new();
+    let mut of_rank = BTreeMap::<u64, Vec<u64>>::new();
+    let mut take = |count: usize| {
+        for _ in 0..count {
+            let event = tap.recv_timeout(deadline()).unwrap();
+            *versions.entry(event.version).or_default() += 1;
+            of_rank.entry(event.process.rank.unwrap()).or_default().push(event.read::<Step>().unwrap().n);
+        }
+    };
+    take(500);
+    programs[1].signal(Signal::STOP);
+    assert_eq!(tap.replace("solver.*").unwrap(), 2);
+    take(500);
+    programs[5].signal(Signal::KILL);
+    let (_, agent) = crate::relatives::agents()[0];
+    rustix::process::kill_process(agent, Signal::KILL).unwrap();
+    assert_eq!(tap.replace("solver.step").unwrap(), 3);
+    take(500);
+    programs[1].signal(Signal::CONT);
+    assert_eq!(tap.replace("solver.st*").unwrap(), 4);
+    for (rank, program) in programs.iter_mut().enumerate() {
+        if rank != 5 {
+            assert_eq!(program.done(), 4000);
+        }
+    }
+    let mut rest = 0;
+    let ledger = settled(&observer, tap.number(), || while let Some(event) = tap.try_recv().unwrap() {
+        rest += 1;
+        *versions.entry(event.version).or_default() += 1;
+        of_rank.entry(event.process.rank.unwrap()).or_default().push(event.read::<Step>().unwrap().n);
+    });
+    assert_eq!(ledger.unknown, Vec::<String>::new());
+    let mut delivered = BTreeMap::<u32, u64>::new();
+    let mut emitted = BTreeMap::<u64, u64>::new();
+    let mut dropped = 0;
+    for row in rows_of(&ledger, tap.number()) {
+        *delivered.entry(row.version).or_default() += row.delivered;
+        *emitted.entry(row.process.as_ref().unwrap().rank.unwrap()).or_default() += row.emitted;
+        dropped += row.dropped_in_program() + row.behind;
+    }
+    versions.retain(|_, count| *count > 0);
+    delivered.retain(|_, count| *count > 0);
+    assert_eq!(versions, delivered, "what came is what the ledger says");
+    assert_eq!(dropped, 0, "nobody was too fast");
+    for (rank, steps) in of_rank {
+        assert_eq!(steps, (0..emitted[&rank]).collect::<Vec<u64>>(), "rank {rank}: each once and in order");
+        assert!(rank == 5 || steps.len() == 4000);
+    }
+}
+
+pub(crate) fn a_killed_observer_is_not_noticed_by_others() {
+    let stage = Stage::new(1);
+    let mut program = stage.program(0, 0);
+    let observer = stage.observer();
+    wait_for_sensors(&observer, "solver.step", 1);
+    let tap = observer.tap("solver.step").unwrap();
+    let mut other = stage.start_observer();
+    program.does("emit 100");
+    other.expect_event();
+    other.kill();
+    program.does("emit 400");
+    assert_eq!(take(&tap, 500)[&0], (0..500).collect::<Vec<u64>>());
+    let totals = settled(&observer, tap.number(), || ()).totals(tap.number());
+    assert_eq!((totals.emitted, totals.delivered), (500, 500));
+}
