@@ -269,8 +269,8 @@ impl Worker {
 
     fn lose(&mut self, probe: u32) {
         self.taps.values_mut().for_each(|tap| tap.lose(probe));
-        self.beginnings.iter_mut().for_each(|beginning| _ = beginning.missing.remove(probe));
-        self.askings.iter_mut().for_each(|asking| _ = asking.missing.remove(probe));
+        self.beginnings.iter_mut().for_each(|beginning| strike(&mut beginning.missing, probe));
+        self.askings.iter_mut().for_each(|asking| strike(&mut asking.missing, probe));
     }
 
     /// Probes that are back may have missed what was said.
@@ -320,7 +320,7 @@ impl Worker {
             STARTED => {
                 let Started { query, version } = wave.read()?;
                 let begun = self.beginnings.iter_mut().filter(|it| (it.query, it.version) == (query, version));
-                begun.for_each(|beginning| _ = beginning.missing.remove(probe));
+                begun.for_each(|beginning| strike(&mut beginning.missing, probe));
             }
             ENTRIES => self.hear_entries(probe, wave.read()?),
             UNWATCHABLE => {
@@ -340,7 +340,7 @@ impl Worker {
         if is_last {
             known.entries = std::mem::take(&mut known.coming);
             let asked = self.askings.iter_mut().filter(|asking| asking.serial <= serial);
-            asked.for_each(|asking| _ = asking.missing.remove(probe));
+            asked.for_each(|asking| strike(&mut asking.missing, probe));
         }
     }
 
@@ -391,4 +391,9 @@ impl Worker {
 /// Single records, each once, whatever happens to agents.
 fn without_waves() -> StreamOptions {
     StreamOptions::default().up_at(Where::Everywhere, PASS, "").synchronised(Synchronisation::None)
+}
+
+/// One of those that are waited for is not any more.
+fn strike(missing: &mut RankSet, probe: u32) {
+    *missing = missing.difference(&[probe].into_iter().collect());
 }

@@ -12,14 +12,13 @@ pub(crate) mod time;
 mod work;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::exit;
 use std::time::{Duration, Instant};
 
 use banyan_clock::Estimate;
 use banyan_link::{Interest, Poller, Ready};
 use banyan_ndr::FormatId;
-use banyan_sensor::Kind;
 use banyan_sensor::observe::{Found, Segment, SensorInfo};
 use banyan_tree::{BackEnd, Incoming, StreamId, TreeError};
 use finder::Finder;
@@ -256,13 +255,14 @@ impl Probe {
     /// Takes in what has come and gone of processes.
     fn look(&mut self) {
         let found = self.finder.look();
-        self.known.retain(|path| found.iter().any(|found| found.path == *path));
+        let by_path: BTreeMap<&Path, &Found> = found.iter().map(|found| (found.path.as_path(), found)).collect();
+        self.known.retain(|path| by_path.contains_key(path.as_path()));
         for found in &found {
             if !found.is_replaced && !self.known.contains(&found.path) {
                 self.consider(found);
             }
         }
-        self.end_replaced(&found);
+        self.end_replaced(&by_path);
     }
 
     /// Watches a process, if it is wanted.
@@ -392,10 +392,9 @@ impl Probe {
     }
 
     /// Processes whose segments are replaced, by `exec`, or gone where nothing else tells of their end.
-    fn end_replaced(&mut self, found: &[Found]) {
+    fn end_replaced(&mut self, found: &BTreeMap<&Path, &Found>) {
         let is_over = |process: &Process| {
-            let path = process.observer.segment().path();
-            let found = found.iter().find(|found| found.path == path);
+            let found = found.get(process.observer.segment().path());
             found.map_or(process.end.is_none(), |found| found.is_replaced)
         };
         let over: Vec<u32> = self.processes.values().filter(|it| is_over(it)).map(|it| it.number).collect();

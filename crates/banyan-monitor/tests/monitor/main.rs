@@ -32,4 +32,5 @@ const TESTS: &[harness::Test] = tests![
     taps::an_observer_that_takes_nothing_loses_events_which_are_counted,
     taps::the_ledger_balances_whoever_is_killed_or_stopped_and_however_often_a_tap_is_replaced,
     taps::a_killed_observer_is_not_noticed_by_others,
+    taps::an_observer_that_is_dropped_leaves_nothing,
 ];

@@ -1,5 +1,6 @@
 //! What the tests have in common.
 
+use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -25,13 +26,13 @@ pub(crate) struct Stage {
 
 impl Stage {
     pub(crate) fn new(hosts: usize) -> Stage {
-        let own = PermissionsExt::from_mode(0o700);
+        let own = Permissions::from_mode(0o700);
         let directory = tempfile::Builder::new().permissions(own).tempdir_in("/dev/shm").unwrap();
         let hosts: Vec<String> = (0..hosts).map(|number| format!("h{number}")).collect();
         let stage = Stage { directory: directory.path().to_owned(), _made: Some(directory), hosts };
         for host in 0..stage.hosts.len() {
             std::fs::create_dir(stage.path(host)).unwrap();
-            std::fs::set_permissions(stage.path(host), PermissionsExt::from_mode(0o700)).unwrap();
+            std::fs::set_permissions(stage.path(host), Permissions::from_mode(0o700)).unwrap();
         }
         stage
     }

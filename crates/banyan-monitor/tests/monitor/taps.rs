@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use banyan_monitor::{Happening, Job, Observer, Tap};
+use banyan_monitor::{Happening, Job, MonitorError, Observer, Tap};
 use rustix::process::Signal;
 
 use crate::program::{Note, Program, Step};
@@ -167,4 +167,14 @@ pub(crate) fn a_killed_observer_is_not_noticed_by_others() {
     assert_eq!(take(&tap, 500)[&0], (0..500).collect::<Vec<u64>>());
     let totals = settled(&observer, tap.number(), || ()).totals(tap.number());
     assert_eq!((totals.emitted, totals.delivered), (500, 500));
+}
+
+pub(crate) fn an_observer_that_is_dropped_leaves_nothing() {
+    let stage = Stage::new(2);
+    let observer = stage.observer();
+    let tap = observer.tap("solver.step").unwrap();
+    crate::relatives::wait_until("agents run", deadline(), || crate::relatives::agents().first().copied());
+    drop(observer);
+    assert!(matches!(tap.recv(), Err(MonitorError::Ended(None))));
+    crate::relatives::assert_alone(PATIENCE);
 }
