@@ -4,7 +4,9 @@
 
 use banyan_ndr::Record;
 
-/// Tag, down: which processes to watch; comes first. Comes with a [`Choice`](crate::job::Choice).
+use crate::job::Choice;
+
+/// Tag, down: which processes to watch; comes first. Comes with a [`Choose`].
 pub(crate) const CHOOSE: u32 = 1;
 /// Tag, down: [`Add`].
 pub(crate) const ADD: u32 = 2;
@@ -27,6 +29,24 @@ pub(crate) const STARTED: u32 = 5;
 pub(crate) const ENTRIES: u32 = 6;
 /// Tag, up: [`Unwatchable`].
 pub(crate) const UNWATCHABLE: u32 = 7;
+/// Tag, up: [`Refused`].
+pub(crate) const REFUSED: u32 = 8;
+/// Tag, up: [`Over`].
+pub(crate) const OVER: u32 = 9;
+
+/// Tag of results: rows, in the format of [`RowBatch`](banyan_query::RowBatch).
+pub(crate) const ROWS: u32 = 0;
+/// Tag of results: [`Pieces`].
+pub(crate) const PIECES: u32 = 2;
+/// Tag of results: this version gives nothing more; [`Over`].
+pub(crate) const LAST: u32 = 3;
+
+/// What to watch, and by which name this host is known.
+#[derive(Debug, Clone, PartialEq, Record)]
+pub(crate) struct Choose {
+    pub(crate) choice: Choice,
+    pub(crate) host: String,
+}
 
 /// A new query or tap, or a new version of one. Told again it changes nothing.
 #[derive(Debug, Clone, PartialEq, Record)]
@@ -35,8 +55,11 @@ pub(crate) struct Add {
     pub(crate) version: u32,
     /// The stream of its results.
     pub(crate) stream: u32,
-    /// The name of a sensor, or how names begin and a `*`.
-    pub(crate) sensors: String,
+    pub(crate) is_query: bool,
+    /// A query; or of a tap the name of a sensor, or how names begin and a `*`.
+    pub(crate) text: String,
+    /// The interval that is wave 0 of its stream, if waves are intervals.
+    pub(crate) base: i64,
 }
 
 /// A query is wanted no more.
@@ -100,6 +123,39 @@ pub(crate) struct Started {
     pub(crate) version: u32,
 }
 
+/// A query does not fit the events of a sensor.
+#[derive(Debug, Clone, PartialEq, Record)]
+pub(crate) struct Refused {
+    pub(crate) query: u32,
+    pub(crate) version: u32,
+    pub(crate) sensor: u32,
+    pub(crate) why: String,
+}
+
+/// A version of a query gives nothing more; of a query with waves: for intervals from this one on.
+#[derive(Debug, Clone, PartialEq, Record)]
+pub(crate) struct Over {
+    pub(crate) query: u32,
+    pub(crate) version: u32,
+    pub(crate) interval: i64,
+}
+
+/// Partial results, of windows that the observer puts together.
+#[derive(Debug, Clone, PartialEq, Record)]
+pub(crate) struct Pieces {
+    pub(crate) pieces: Vec<PieceRecord>,
+    /// Intervals before this one are over at this host.
+    pub(crate) until: i64,
+}
+
+#[derive(Debug, Clone, PartialEq, Record)]
+pub(crate) struct PieceRecord {
+    pub(crate) interval: i64,
+    /// The canonical encoding.
+    pub(crate) format: Vec<u8>,
+    pub(crate) body: Vec<u8>,
+}
+
 /// A process that is wanted cannot be watched.
 #[derive(Debug, Clone, PartialEq, Record)]
 pub(crate) struct Unwatchable {
@@ -133,6 +189,12 @@ pub(crate) struct Entry {
     pub(crate) dropped: [u64; 9],
     /// There was no room at the probe, since the observer was behind.
     pub(crate) behind: u64,
+    /// The query did not want them.
+    pub(crate) filtered: u64,
+    /// They came when their window was closed, or could not be opened.
+    pub(crate) late: u64,
+    /// Their records cannot be read.
+    pub(crate) failed: u64,
     /// Handed to the tree, or about to be.
     pub(crate) selected: u64,
     /// How often the process took the probe for dead.

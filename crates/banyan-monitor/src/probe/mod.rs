@@ -3,6 +3,7 @@
 //! One loop does everything. It never waits for the front-end: what finds no room waits in bounded queues, and what finds
 //! none there is counted. So programs and other observers do not notice a front-end that is slow, stopped or killed.
 
+pub(crate) mod asked;
 mod finder;
 mod pace;
 mod process;
@@ -19,19 +20,20 @@ use std::time::{Duration, Instant};
 use banyan_clock::Estimate;
 use banyan_link::{Interest, Poller, Ready};
 use banyan_ndr::FormatId;
+use banyan_query::QueryError;
 use banyan_sensor::observe::{Found, Segment, SensorInfo};
 use banyan_tree::{BackEnd, Incoming, StreamId, TreeError};
 use finder::Finder;
 use pace::Pace;
 use process::{Process, Watched};
 use time::{Correction, monotonic};
-use work::Work;
+use work::{Doing, Work};
 
 use crate::catalogue::kind_number;
-use crate::job::{Choice, Chooser};
+use crate::job::Chooser;
 use crate::message::{
-    ADD, APPEARED, Add, Appeared, Ask, CHOOSE, DESCRIPTION, Description, ENTRIES, Entries, Entry, GONE, Gone, HAS, Has,
-    LEDGER, MANY, REMOVE, Remove, STARTED, Started, UNWATCHABLE, Unwatchable,
+    ADD, APPEARED, Add, Appeared, Ask, CHOOSE, Choose, DESCRIPTION, Description, ENTRIES, Entries, Entry, GONE, Gone, HAS,
+    Has, LEDGER, MANY, OVER, Over, REFUSED, REMOVE, Refused, Remove, STARTED, Started, UNWATCHABLE, Unwatchable,
 };
 
 /// The first argument of a probe.
@@ -92,6 +94,8 @@ enum News {
     Started(Started),
     Entries(Entries),
     Unwatchable(Unwatchable),
+    Refused(Refused),
+    Over(Over),
 }
 
 struct Probe {
@@ -100,6 +104,8 @@ struct Probe {
     finder: Finder,
     pace: Pace,
     chooser: Option<Chooser>,
+    /// The name by which the observer knows this host.
+    host: String,
     /// The stream of what front-end and probe tell each other.
     control: Option<StreamId>,
     processes: BTreeMap<u32, Process>,
@@ -124,6 +130,14 @@ struct Described {
     format: Option<FormatId>,
 }
 
+impl News {
+    /// What tells that a query does not fit a sensor.
+    fn refused(work: &Work, news: &mut VecDeque<News>) -> impl FnMut(u32, QueryError) {
+        let (query, version) = (work.query, work.version);
+        move |sensor, why| news.push_back(News::Refused(Refused { query, version, sensor, why: why.to_string() }))
+    }
+}
+
 impl Probe {
     fn new(back_end: BackEnd) -> Result<Probe, TreeError> {
         let (poller, finder) = (Poller::new()?, Finder::new());
@@ -137,6 +151,7 @@ impl Probe {
             finder,
             pace: Pace::new(),
             chooser: None,
+            host: String::new(),
             control: None,
             processes: BTreeMap::new(),
             next_process: 0,
@@ -185,8 +200,10 @@ impl Probe {
             CHOOSE => {
                 self.control = Some(incoming.stream);
                 if self.chooser.is_none() {
+                    let Choose { choice, host } = incoming.read()?;
+                    self.host = host;
                     // The observer has checked it.
-                    self.chooser = Chooser::new(incoming.read::<Choice>()?).ok();
+                    self.chooser = Chooser::new(choice).ok();
                     self.finder.hurry();
                 }
             }
@@ -205,28 +222,50 @@ impl Probe {
         let is_known = self.works.iter().flatten().any(|work| work.query == query && work.version >= version);
         if !is_known && self.works.iter().flatten().count() < MOST_WORKS {
             self.finish(query);
-            let place = self.works.iter().position(Option::is_none).unwrap_or_else(|| {
-                self.works.push(None);
-                self.works.len() - 1
-            });
-            let work = Work::new(add);
-            self.processes.values_mut().for_each(|process| process.join(place, &work));
-            self.works[place] = Some(work);
-            self.pace.hurry();
+            // The observer has read the text before.
+            if let Ok(work) = Work::new(add, self.back_end.rank()) {
+                self.begin_work(work);
+            }
         }
         self.news.push_back(News::Started(Started { query, version }));
     }
 
+    fn begin_work(&mut self, mut work: Work) {
+        let place = self.works.iter().position(Option::is_none).unwrap_or_else(|| {
+            self.works.push(None);
+            self.works.len() - 1
+        });
+        for process in self.processes.values_mut() {
+            let refused = News::refused(&work, &mut self.news);
+            process.join(place, &mut work, refused);
+        }
+        self.works[place] = Some(work);
+        self.pace.hurry();
+    }
+
     /// Versions of a query take nothing more.
     fn finish(&mut self, query: u32) {
+        let now = self.corrected_now();
         for place in 0..self.works.len() {
             let Some(work) = self.works[place].as_mut().filter(|work| work.query == query && !work.is_ending) else {
                 continue;
             };
             self.processes.values_mut().for_each(|process| process.part(place, work));
-            work.is_ending = true;
-            work.tap.finish(0);
+            work.finish(now);
+            if let Doing::Query(asked) = &work.doing {
+                self.news.push_back(News::Over(asked.end()));
+            }
         }
+    }
+
+    fn corrected_now(&mut self) -> i64 {
+        let now = monotonic();
+        self.correction(now).correct(now)
+    }
+
+    /// From the clock of this host to that of the front-end.
+    fn correction(&mut self, now: i64) -> Correction {
+        Correction::new(&Estimate::own(now), now)
     }
 
     fn remove(&mut self, query: u32) {
@@ -288,7 +327,7 @@ impl Probe {
         if self.processes.len() >= MOST_PROCESSES {
             return self.refuse(found, format!("{MOST_PROCESSES} processes are watched already"));
         }
-        match Process::watch(self.next_process, segment) {
+        match Process::watch(self.next_process, segment, &self.host) {
             Ok(Some(process)) => self.begin(process),
             Ok(None) => {}
             Err(error) => self.refuse(found, error.to_string()),
@@ -322,14 +361,16 @@ impl Probe {
         }
         for info in new {
             let Some(number) = self.describe(&info) else {
-                process.sensors.push(Watched::new(MANY, info.name, false));
+                process.sensors.push(Watched::new(MANY, info.name, None));
                 continue;
             };
-            process.sensors.push(Watched::new(number, info.name, info.format.is_some()));
+            process.sensors.push(Watched::new(number, info.name, info.format));
             self.news.push_back(News::Has(Has { process: process.number, sensor: number }));
         }
-        for (place, work) in self.works.iter().enumerate() {
-            work.iter().for_each(|work| process.join(place, work));
+        for (place, work) in self.works.iter_mut().enumerate() {
+            let Some(work) = work else { continue };
+            let refused = News::refused(work, &mut self.news);
+            process.join(place, work, refused);
         }
     }
 
@@ -362,7 +403,7 @@ impl Probe {
 
     fn drain_all(&mut self, now: Instant) {
         let begun = monotonic();
-        let correction = Correction::new(&Estimate::own(begun), begun);
+        let correction = self.correction(begun);
         let (mut most, mut changed, mut damaged) = (0, Vec::new(), Vec::new());
         for process in self.processes.values_mut() {
             match process.drain(&mut self.works, correction) {
@@ -381,9 +422,9 @@ impl Probe {
         }
         damaged.into_iter().for_each(|(number, why)| self.end(number, Some(why)));
         let is_progress_wanted = now >= self.told_progress + PROGRESS;
-        for work in self.works.iter_mut().flatten().filter(|work| !work.is_ending) {
+        for work in self.works.iter_mut().flatten() {
             // What was written before the drain began has been read.
-            work.tap.pass(correction.correct(begun), correction.bound, is_progress_wanted);
+            work.pass(correction.correct(begun), correction.bound, is_progress_wanted);
         }
         if is_progress_wanted {
             self.told_progress = now;
@@ -405,12 +446,16 @@ impl Probe {
     fn end(&mut self, number: u32, why: Option<String>) {
         let Some(mut process) = self.processes.remove(&number) else { return };
         if why.is_none() && process.is_wanted() {
-            let begun = monotonic();
+            let correction = self.correction(monotonic());
             // What cannot be read is lost, and was counted as far as it could be.
-            let _ = process.drain(&mut self.works, Correction::new(&Estimate::own(begun), begun));
+            let _ = process.drain(&mut self.works, correction);
         }
         for (place, work) in self.works.iter_mut().enumerate() {
-            work.iter_mut().for_each(|work| process.part(place, work));
+            let Some(work) = work else { continue };
+            process.part(place, work);
+            if let Doing::Query(asked) = &mut work.doing {
+                asked.forget(process.pid());
+            }
         }
         self.pace.hurry();
         self.news.push_back(News::Gone(Gone { process: number, why }));
@@ -440,6 +485,8 @@ impl Probe {
                 News::Has(record) => end.send_tagged_timeout(control, HAS, record, now),
                 News::Started(record) => end.send_tagged_timeout(control, STARTED, record, now),
                 News::Entries(record) => end.send_tagged_timeout(control, ENTRIES, record, now),
+                News::Refused(record) => end.send_tagged_timeout(control, REFUSED, record, now),
+                News::Over(record) => end.send_tagged_timeout(control, OVER, record, now),
                 News::Unwatchable(record) => end.send_tagged_timeout(control, UNWATCHABLE, record, now),
             };
             if !is_sent(sent)? {
@@ -452,17 +499,9 @@ impl Probe {
 
     fn send_work(&mut self, place: usize) -> Result<(), TreeError> {
         let Some(work) = self.works.get_mut(place).and_then(Option::as_mut) else { return Ok(()) };
-        // The opening of its stream may be on its way.
-        if self.back_end.counters(work.stream).is_none() {
-            return Ok(());
-        }
-        while let Some(batch) = work.tap.first() {
-            if !is_sent(self.back_end.send_timeout(work.stream, batch, Instant::now()))? {
-                return Ok(());
-            }
-            work.tap.sent_first();
-        }
-        if work.is_ending {
+        // A query whose windows are intervals ends when the observer has closed its stream.
+        let is_closed = work.is_ending && self.back_end.counters(work.stream).is_none();
+        if work.send(&mut self.back_end)? || is_closed {
             self.finished.extend(work.settled());
             self.works[place] = None;
             self.sum_finished();

@@ -2,13 +2,15 @@
 
 use std::os::fd::OwnedFd;
 
+use banyan_ndr::Format;
+use banyan_query::QueryError;
 use banyan_sensor::observe::{Account, Observer, Segment, SegmentError};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use super::tally::{Settled, Tally};
 use super::tap::TapEvent;
 use super::time::{Correction, Stamps};
-use super::work::Work;
+use super::work::{Doing, Work};
 use crate::message::{Appeared, Entry};
 
 /// A process that is watched, and which queries want which of its sensors.
@@ -19,6 +21,7 @@ pub(super) struct Process {
     pub(super) end: Option<OwnedFd>,
     /// By index in the segment.
     pub(super) sensors: Vec<Watched>,
+    context: Context,
 }
 
 /// A sensor of a process, and who wants it.
@@ -26,7 +29,7 @@ pub(super) struct Watched {
     /// Its number at this probe.
     pub(super) number: u32,
     pub(super) name: String,
-    pub(super) has_events: bool,
+    pub(super) format: Option<Format>,
     uses: Vec<Use>,
 }
 
@@ -38,14 +41,14 @@ struct Use {
 }
 
 impl Watched {
-    pub(super) fn new(number: u32, name: String, has_events: bool) -> Watched {
-        Watched { number, name, has_events, uses: Vec::new() }
+    pub(super) fn new(number: u32, name: String, format: Option<Format>) -> Watched {
+        Watched { number, name, format, uses: Vec::new() }
     }
 }
 
 impl Process {
     /// Registers with a process; `None` if it has ended.
-    pub(super) fn watch(number: u32, segment: Segment) -> Result<Option<Process>, SegmentError> {
+    pub(super) fn watch(number: u32, segment: Segment, host: &str) -> Result<Option<Process>, SegmentError> {
         let identity = segment.identity();
         let pid = i32::try_from(identity.pid).ok().and_then(Pid::from_raw);
         let is_here = identity.is_running().is_some();
@@ -54,15 +57,21 @@ impl Process {
         if identity.is_running() == Some(false) {
             return Ok(None);
         }
+        let rank = identity.rank.and_then(|rank| u32::try_from(rank).ok());
+        let context = Context { host: host.into(), job: identity.job.clone(), rank, pid: identity.pid };
         let observer = segment.observe()?;
-        Ok(Some(Process { number, observer, end, sensors: Vec::new() }))
+        Ok(Some(Process { number, observer, end, sensors: Vec::new(), context }))
+    }
+
+    pub(super) fn pid(&self) -> u32 {
+        self.context.pid
     }
 
     pub(super) fn appeared(&self) -> Appeared {
         let identity = self.observer.segment().identity().clone();
         Appeared {
             process: self.number,
-            host: identity.host,
+            host: self.context.host.clone(),
             pid: identity.pid,
             start_time: identity.start_time,
             rank: identity.rank,
@@ -72,13 +81,21 @@ impl Process {
         }
     }
 
-    /// Lets a work have the events of the sensors that it wants, from the next drain on.
-    pub(super) fn join(&mut self, place: usize, work: &Work) {
-        let wants = |sensor: &Watched| {
-            let is_new = sensor.uses.iter().all(|used| used.work != place);
-            sensor.has_events && is_new && work.wants(&sensor.name)
-        };
-        let wanted: Vec<usize> = (0..self.sensors.len()).filter(|index| wants(&self.sensors[*index])).collect();
+    /// Lets a work have the events of the sensors that it wants, from the next drain on. Calls `refuse` with each sensor whose
+    /// format it does not fit.
+    pub(super) fn join(&mut self, place: usize, work: &mut Work, mut refuse: impl FnMut(u32, QueryError)) {
+        let mut wanted = Vec::new();
+        for (index, sensor) in self.sensors.iter().enumerate() {
+            let Some(format) = &sensor.format else { continue };
+            if sensor.uses.iter().any(|used| used.work == place) {
+                continue;
+            }
+            match work.wants(sensor.number, &sensor.name, format) {
+                Ok(true) => wanted.push(index),
+                Ok(false) => {}
+                Err(error) => refuse(sensor.number, error),
+            }
+        }
         if wanted.is_empty() {
             return;
         }
@@ -136,25 +153,39 @@ impl Process {
         correction: Correction,
     ) -> Result<u64, SegmentError> {
         let stamps = Stamps::new(&self.observer, correction);
-        let (number, sensors) = (self.number, &mut self.sensors);
+        let (number, sensors, context) = (self.number, &mut self.sensors, &self.context);
+        let Context { host, job, rank, pid } = context;
+        let process = banyan_query::Process { host, job: job.as_deref(), rank: *rank, pid: *pid };
         self.observer.drain(|event| {
             let Some(sensor) = sensors.get_mut(event.sensor.index) else { return };
             let time = stamps.time(event.stamp);
+            let (thread, sequence, body) = (event.thread, event.sequence, event.body);
             for used in &mut sensor.uses {
                 let Some(work) = works.get_mut(used.work).and_then(Option::as_mut) else { continue };
-                let taken = work.tap.take(&TapEvent {
-                    process: number,
-                    sensor: sensor.number,
-                    thread: event.thread,
-                    sequence: event.sequence,
-                    stamp: event.stamp,
-                    time,
-                    body: event.body,
-                });
-                *(if taken { &mut used.tally.selected } else { &mut used.tally.behind }) += 1;
+                match &mut work.doing {
+                    Doing::Tap(tap, _) => {
+                        let (sensor, stamp) = (sensor.number, event.stamp);
+                        let event = TapEvent { process: number, sensor, thread, sequence, stamp, time, body };
+                        let taken = tap.take(&event);
+                        *(if taken { &mut used.tally.selected } else { &mut used.tally.behind }) += 1;
+                    }
+                    Doing::Query(asked) => {
+                        let thread = thread.into();
+                        let event = banyan_query::Event { process: &process, thread, sequence, time, body };
+                        asked.take(sensor.number, &event, &mut used.tally);
+                    }
+                }
             }
         })
     }
+}
+
+/// What queries are told of a process.
+struct Context {
+    host: String,
+    job: Option<String>,
+    rank: Option<u32>,
+    pid: u32,
 }
 
 fn entry(process: u32, sensor: u32, tally: &Tally, account: Option<&Account>, lapses: u64, is_over: bool) -> Entry {

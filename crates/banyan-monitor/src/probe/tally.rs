@@ -43,11 +43,17 @@ pub(super) struct Tally {
     pub(super) selected: u64,
     /// What it would have taken, if there had been room.
     pub(super) behind: u64,
+    /// What it did not want.
+    pub(super) filtered: u64,
+    /// What came when its window was closed, or could not be opened.
+    pub(super) late: u64,
+    /// What could not be read.
+    pub(super) failed: u64,
 }
 
 impl Tally {
     pub(super) fn since(since: Settled) -> Tally {
-        Tally { since, selected: 0, behind: 0 }
+        Tally { since, selected: 0, behind: 0, filtered: 0, late: 0, failed: 0 }
     }
 
     /// The entry of a version that goes on, or of one that ends with the last drain.
@@ -60,18 +66,27 @@ impl Tally {
         }
         let settled = difference.iter().fold(read, |sum, count| sum.wrapping_add(*count));
         let in_rings = if is_over { 0 } else { account.in_flight() };
-        let (selected, behind) = (self.selected, self.behind);
+        let Tally { selected, behind, filtered, late, failed, .. } = *self;
         let emitted = settled.wrapping_add(in_rings);
-        Entry { is_over, emitted, read, dropped: difference, behind, selected, ..Entry::default() }
+        let dropped = difference;
+        Entry { is_over, emitted, read, dropped, behind, filtered, late, failed, selected, ..Entry::default() }
     }
 }
 
 /// Adds an entry to a sum of several.
 pub(super) fn add(sum: &mut Entry, entry: &Entry) {
-    let counts = [(&mut sum.emitted, entry.emitted), (&mut sum.read, entry.read), (&mut sum.behind, entry.behind)];
-    let counts = counts.into_iter().chain([(&mut sum.selected, entry.selected), (&mut sum.lapses, entry.lapses)]);
+    let counts = [
+        (&mut sum.emitted, entry.emitted),
+        (&mut sum.read, entry.read),
+        (&mut sum.behind, entry.behind),
+        (&mut sum.filtered, entry.filtered),
+        (&mut sum.late, entry.late),
+        (&mut sum.failed, entry.failed),
+        (&mut sum.selected, entry.selected),
+        (&mut sum.lapses, entry.lapses),
+    ];
     let dropped = sum.dropped.iter_mut().zip(entry.dropped);
-    counts.chain(dropped).for_each(|(sum, more)| *sum = sum.wrapping_add(more));
+    counts.into_iter().chain(dropped).for_each(|(sum, more)| *sum = sum.wrapping_add(more));
 }
 
 #[cfg(test)]

@@ -66,9 +66,9 @@ impl Tap {
     }
 
     /// Nothing more comes.
-    pub(super) fn finish(&mut self, bound: i64) {
+    pub(super) fn finish(&mut self) {
         self.filling.is_last = true;
-        self.close_batch(i64::MAX, bound);
+        self.close_batch(i64::MAX, 0);
     }
 
     fn close_batch(&mut self, until: i64, bound: i64) {
@@ -107,7 +107,7 @@ mod tests {
         let body = vec![7; 1000];
         let taken = (0..100_000).take_while(|time| tap.take(&event(*time, &body))).count();
         assert_eq!(taken, MOST_WAITING / (1000 + COLUMNS));
-        tap.finish(3);
+        tap.finish();
         let (mut count, mut last) = (0, None);
         while let Some(batch) = tap.first().cloned() {
             count += batch.checked_len().unwrap();
