@@ -117,8 +117,9 @@ impl Reduction {
         Ok(())
     }
 
-    /// Takes records of one member, in its own order, and what was made of some of them before.
-    pub(super) fn add_own(&mut self, parts: &[Part<'_>]) -> Result<(), ReduceError> {
+    /// Takes records of one member, in its own order, and what was made of some of them before. As [`Reduction::add_all`], but the
+    /// parts may all be of one member.
+    pub fn add_own(&mut self, parts: &[Part<'_>]) -> Result<(), ReduceError> {
         for part in parts {
             self.last = None;
             self.add(part)?;
