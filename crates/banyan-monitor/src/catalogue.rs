@@ -76,6 +76,26 @@ pub enum Happening {
         /// Why.
         why: String,
     },
+    /// A query does not fit the events of a sensor, as some processes of a host have it. Their events are not in its rows.
+    Refused {
+        /// The number of the query.
+        query: u32,
+        /// Its version.
+        version: u32,
+        /// The host.
+        host: String,
+        /// The name of the sensor.
+        sensor: String,
+        /// Why, with the place in the text of the query.
+        why: String,
+    },
+    /// Something that came of a query could not be used. The events in it are missing in its rows.
+    Trouble {
+        /// The number of the query.
+        query: u32,
+        /// Why.
+        why: String,
+    },
     /// The probes on these hosts are lost: their programs go on, and nobody watches them for this observer.
     ProbesLost(Vec<String>),
     /// The probes on these hosts are back.

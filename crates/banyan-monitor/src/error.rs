@@ -1,5 +1,6 @@
 //! What can go wrong for those who observe.
 
+use banyan_query::QueryError;
 use banyan_tree::TreeError;
 
 use crate::job::JobError;
@@ -14,6 +15,9 @@ pub enum MonitorError {
     /// The text does not say which processes.
     #[error(transparent)]
     Job(#[from] JobError),
+    /// The text is not a query.
+    #[error(transparent)]
+    Query(#[from] QueryError),
     /// The observer has ended, or its network has.
     #[error("the observer has ended{}", .0.as_ref().map(|why| format!(": {why}")).unwrap_or_default())]
     Ended(Option<String>),

@@ -130,6 +130,15 @@ impl Ledger {
     }
 }
 
+impl Totals {
+    /// Whether all of them together are what was emitted.
+    pub fn balances(&self) -> bool {
+        let Totals { emitted, delivered, dropped, behind, filtered, late, failed, in_flight } = *self;
+        let all = [delivered, dropped, behind, filtered, late, failed, in_flight];
+        all.into_iter().fold(0u64, u64::wrapping_add) == emitted
+    }
+}
+
 /// A sentence for people.
 impl fmt::Display for Totals {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -34,9 +34,7 @@ pub(crate) const REFUSED: u32 = 8;
 /// Tag, up: [`Over`].
 pub(crate) const OVER: u32 = 9;
 
-/// Tag of results: rows, in the format of [`RowBatch`](banyan_query::RowBatch).
-pub(crate) const ROWS: u32 = 0;
-/// Tag of results: [`Pieces`].
+/// Tag of results: [`Pieces`]. Rows have none.
 pub(crate) const PIECES: u32 = 2;
 /// Tag of results: this version gives nothing more; [`Over`].
 pub(crate) const LAST: u32 = 3;
@@ -151,6 +149,8 @@ pub(crate) struct Pieces {
 #[derive(Debug, Clone, PartialEq, Record)]
 pub(crate) struct PieceRecord {
     pub(crate) interval: i64,
+    /// Events that are in it.
+    pub(crate) events: u64,
     /// The canonical encoding.
     pub(crate) format: Vec<u8>,
     pub(crate) body: Vec<u8>,

@@ -6,7 +6,9 @@ mod feed;
 mod known;
 mod options;
 mod order;
+mod rows;
 mod running;
+mod tapping;
 mod worker;
 
 use std::fmt;
@@ -17,6 +19,7 @@ use std::thread::JoinHandle;
 
 use banyan_boot::ProcessDistribution;
 use banyan_link::Deadline;
+use banyan_query::{Query, Row};
 use banyan_tree::Network;
 
 pub use event::Event;
@@ -108,7 +111,33 @@ impl Observer {
         self.ask(Command::Tap { sensors, reply })?;
         let (query, queue) = answer.recv().map_err(|_| MonitorError::Ended(None))??;
         let (commands, wake) = (self.commands.clone(), Arc::clone(&self.wake));
-        Ok(Tap { feed: Feed::new(queue), query, commands, wake })
+        Ok(Tap { feed: Feed::new(queue), handle: Handle { query, commands, wake } })
+    }
+
+    /// Asks about events, in the language of [`banyan_query`]. When this returns, all probes evaluate it.
+    ///
+    /// Whether the query fits the formats of sensors shows when these are known: [`Happening::Refused`] names those that it does
+    /// not fit. The rows are of the others.
+    ///
+    /// ```no_run
+    /// # fn watch(observer: &banyan_monitor::Observer) -> Result<(), banyan_monitor::MonitorError> {
+    /// let rows = observer.query("select max(residual), count() from solver.step group by host every 1s")?;
+    /// for row in rows.iter() {
+    ///     println!("{}", row.to_json());
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// When the text is not a query, some probes do not answer ([`ObserverOptions::patience`]), or the observer has ended.
+    pub fn query(&self, text: &str) -> Result<Rows, MonitorError> {
+        let query: Query = text.parse()?;
+        let (reply, answer) = channel();
+        self.ask(Command::Query { query, reply })?;
+        let (query, queue) = answer.recv().map_err(|_| MonitorError::Ended(None))??;
+        let (commands, wake) = (self.commands.clone(), Arc::clone(&self.wake));
+        Ok(Rows { feed: Feed::new(queue), handle: Handle { query, commands, wake } })
     }
 
     /// What became of all events. Waits for the probes no longer than the limit; the ledger says whose answers are missing.
@@ -166,19 +195,40 @@ impl fmt::Debug for Observer {
     }
 }
 
-/// Events of some sensors, as they were emitted. Dropping it ends it; others are not disturbed.
+/// A query or tap that runs. It ends with this.
 #[derive(Debug)]
-pub struct Tap {
-    feed: Feed<Event>,
+struct Handle {
     query: u32,
     commands: Sender<Command>,
     wake: Arc<Signal>,
 }
 
+impl Handle {
+    fn replace(&self, text: String) -> Result<u32, MonitorError> {
+        let (reply, answer) = channel();
+        ask(&self.commands, &self.wake, Command::Replace { query: self.query, text, reply })?;
+        answer.recv().map_err(|_| MonitorError::Ended(None))?
+    }
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        // An observer that has ended has no queries.
+        let _ = ask(&self.commands, &self.wake, Command::Remove { query: self.query });
+    }
+}
+
+/// Events of some sensors, as they were emitted. Dropping it ends it; others are not disturbed.
+#[derive(Debug)]
+pub struct Tap {
+    feed: Feed<Event>,
+    handle: Handle,
+}
+
 impl Tap {
     /// Its number, as it is in the [ledger](Observer::ledger).
     pub fn number(&self) -> u32 {
-        self.query
+        self.handle.query
     }
 
     /// Watches other sensors from now on, in the next version of this tap. Returns its number. Every event is given by one
@@ -187,10 +237,7 @@ impl Tap {
     /// # Errors
     /// When some probes do not answer, or the observer has ended.
     pub fn replace(&self, sensors: &str) -> Result<u32, MonitorError> {
-        let (reply, answer) = channel();
-        let command = Command::Replace { query: self.query, sensors: sensors.to_owned(), reply };
-        ask(&self.commands, &self.wake, command)?;
-        answer.recv().map_err(|_| MonitorError::Ended(None))?
+        self.handle.replace(sensors.to_owned())
     }
 }
 
@@ -202,9 +249,34 @@ impl Deref for Tap {
     }
 }
 
-impl Drop for Tap {
-    fn drop(&mut self) {
-        // An observer that has ended has no taps.
-        let _ = ask(&self.commands, &self.wake, Command::Remove { query: self.query });
+/// The rows of a query. Dropping it ends the query; others are not disturbed.
+#[derive(Debug)]
+pub struct Rows {
+    feed: Feed<Row>,
+    handle: Handle,
+}
+
+impl Rows {
+    /// The number of the query, as it is in the [ledger](Observer::ledger) and in happenings.
+    pub fn number(&self) -> u32 {
+        self.handle.query
+    }
+
+    /// Asks something else from now on, in the next version of this query. Returns its number. No event is evaluated by two
+    /// versions: windows that have begun end, and rows of the old version come first. [`Row::version`] says which made a row.
+    ///
+    /// # Errors
+    /// When the text is not a query, some probes do not answer, or the observer has ended.
+    pub fn replace(&self, text: &str) -> Result<u32, MonitorError> {
+        let query: Query = text.parse()?;
+        self.handle.replace(query.to_string())
+    }
+}
+
+impl Deref for Rows {
+    type Target = Feed<Row>;
+
+    fn deref(&self) -> &Feed<Row> {
+        &self.feed
     }
 }

@@ -1,55 +1,67 @@
-//! A tap at the observer: the streams of its versions, one after the other.
+//! A query or tap at the observer: the streams of its versions, one after the other.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::Arc;
 
 use banyan_boot::RankSet;
-use banyan_tree::{Stream, TreeError};
-use bytes::Bytes;
+use banyan_tree::{Stream, TreeError, Wave};
 
-use super::event::Event;
-use super::feed::Queue;
-use super::known::{Key, Known};
-use super::order::Order;
-use crate::message::{Add, Batch};
+use super::known::Known;
+use super::rows::RowSource;
+use super::tapping::TapSource;
+use crate::message::{Add, Over};
 
-/// Batches that are taken of one tap before others have their turn.
+/// Records that are taken of one query before others have their turn.
 const IN_TURN: usize = 64;
 
-/// A process and a sensor of a probe.
-pub(super) type Origin = (u32, u32, u32);
-
-/// A tap and its versions.
-#[derive(Debug)]
+/// What comes of the versions of a query or tap.
 pub(super) struct Running {
-    pub(super) queue: Arc<Queue<Event>>,
-    order: Order,
+    pub(super) source: Source,
     /// The oldest gives; the others follow when all probes have ended it.
     versions: VecDeque<Version>,
     /// Events that have come, by version.
-    pub(super) delivered: BTreeMap<u32, BTreeMap<Origin, u64>>,
+    delivered: BTreeMap<u32, u64>,
 }
 
-#[derive(Debug)]
-struct Version {
+/// What is made of what comes.
+pub(super) enum Source {
+    Tap(TapSource),
+    Rows(Box<RowSource>),
+}
+
+/// A version and its stream.
+pub(super) struct Version {
     /// What probes were told.
-    add: Add,
+    pub(super) add: Add,
     stream: Stream,
     /// Probes from which nothing more comes.
-    ended: RankSet,
-    /// Names processes or sensors that are not known yet.
-    parked: Option<(u32, Batch)>,
+    pub(super) ended: RankSet,
+    /// The first interval without events of this version, as probes say that have ended it.
+    pub(super) over: BTreeMap<u32, i64>,
+    /// A record that names what is not known yet.
+    parked: Option<Wave>,
+}
+
+/// What became of a record.
+pub(super) enum Taken {
+    /// So many events were in it.
+    Events(u64),
+    /// It names a process or sensor that is not known yet.
+    NotYet,
+    /// It could not be used.
+    Useless(String),
 }
 
 impl Running {
-    pub(super) fn new(queue: Arc<Queue<Event>>, probes: &RankSet) -> Running {
-        let order = Order::new(probes.iter());
-        Running { queue, order, versions: VecDeque::new(), delivered: BTreeMap::new() }
+    pub(super) fn new(source: Source) -> Running {
+        Running { source, versions: VecDeque::new(), delivered: BTreeMap::new() }
     }
 
-    pub(super) fn add_version(&mut self, add: Add, stream: Stream) {
-        self.delivered.insert(add.version, BTreeMap::new());
-        self.versions.push_back(Version { add, stream, ended: RankSet::new(), parked: None });
+    pub(super) fn add_version(&mut self, add: Add, stream: Stream, present: &RankSet) {
+        if self.versions.is_empty() {
+            self.source.begin(&add, present);
+        }
+        let (ended, over) = (RankSet::new(), BTreeMap::new());
+        self.versions.push_back(Version { add, stream, ended, over, parked: None });
     }
 
     /// The newest version.
@@ -57,90 +69,109 @@ impl Running {
         self.versions.back().map(|version| &version.add)
     }
 
-    /// A probe is lost.
-    pub(super) fn lose(&mut self, probe: u32) {
-        self.order.leave(probe);
-        self.queue.extend(self.order.ready());
+    /// Events that have come, by version.
+    pub(super) fn delivered(&self) -> impl Iterator<Item = (u32, u64)> {
+        self.delivered.iter().map(|(version, count)| (*version, *count))
     }
 
-    /// Takes what has come, as long as there is room for it. True if there may be more.
-    pub(super) fn take(&mut self, known: &Known, present: &RankSet) -> Result<bool, TreeError> {
+    /// A probe is lost.
+    pub(super) fn lose(&mut self, probe: u32) {
+        self.source.lose(probe);
+    }
+
+    /// A probe has ended a version.
+    pub(super) fn over(&mut self, probe: u32, over: &Over) {
+        let version = self.versions.iter_mut().find(|version| version.add.version == over.version);
+        version.into_iter().for_each(|version| _ = version.over.insert(probe, over.interval));
+    }
+
+    /// Takes what has come, as long as there is room for it. True if there may be more. What could not be used is told to
+    /// `complain`.
+    pub(super) fn take(
+        &mut self,
+        known: &Known,
+        present: &RankSet,
+        mut complain: impl FnMut(String),
+    ) -> Result<bool, TreeError> {
         for _ in 0..IN_TURN {
-            if !self.queue.has_room() {
+            if !self.source.has_room() {
                 return Ok(false);
             }
             let Some(version) = self.versions.front_mut() else { return Ok(false) };
-            let parked = version.parked.take();
-            let next = match parked {
+            let next = match version.parked.take() {
                 Some(parked) => Some(parked),
-                None => next_batch(&version.stream)?,
+                None => match version.stream.try_recv() {
+                    Err(TreeError::Uncombined { cause, .. }) => {
+                        complain(cause);
+                        continue;
+                    }
+                    received => received?,
+                },
             };
-            let Some((probe, batch)) = next else {
-                if self.versions.len() > 1 && self.versions[0].is_over(present) {
+            let Some(wave) = next else {
+                if self.versions.len() > 1 && self.source.is_over(&self.versions[0], present) {
                     self.versions.pop_front();
+                    if let Some(next) = self.versions.front() {
+                        self.source.begin(&next.add, present);
+                    }
                     continue;
                 }
                 return Ok(false);
             };
-            let number = version.add.version;
-            let Some(events) = events(known, probe, number, &batch) else {
-                version.parked = Some((probe, batch));
-                return Ok(false);
-            };
-            if batch.is_last {
-                version.ended.insert(probe);
+            match self.source.take(known, version, &wave)? {
+                Taken::Events(count) => *self.delivered.entry(version.add.version).or_default() += count,
+                Taken::NotYet => {
+                    version.parked = Some(wave);
+                    return Ok(false);
+                }
+                Taken::Useless(why) => complain(why),
             }
-            let counts = self.delivered.entry(number).or_default();
-            for (process, sensor) in batch.processes.iter().zip(&batch.sensors) {
-                *counts.entry((probe, *process, *sensor)).or_default() += 1;
-            }
-            self.order.take(probe, events, batch.until);
-            self.queue.extend(self.order.ready());
         }
         Ok(true)
     }
 }
 
-impl Version {
-    fn is_over(&self, present: &RankSet) -> bool {
-        present.difference(&self.ended).is_empty()
+impl Source {
+    fn has_room(&self) -> bool {
+        match self {
+            Source::Tap(tap) => tap.queue.has_room(),
+            Source::Rows(rows) => rows.queue.has_room(),
+        }
     }
-}
 
-/// The next batch that has come, and whose it is.
-fn next_batch(stream: &Stream) -> Result<Option<(u32, Batch)>, TreeError> {
-    let Some(wave) = stream.try_recv()? else { return Ok(None) };
-    let Some(probe) = wave.members().only() else { return Ok(None) };
-    Ok(Some((probe, wave.read()?)))
-}
-
-/// The events of a batch; `None` while a process or sensor of it is not known. One whose columns do not fit together has none.
-fn events(known: &Known, probe: u32, version: u32, batch: &Batch) -> Option<Vec<Event>> {
-    let count = batch.checked_len().unwrap_or(0);
-    let bodies = Bytes::copy_from_slice(&batch.bodies);
-    let mut events = Vec::with_capacity(count);
-    let mut last: Option<(Key, _, _)> = None;
-    let mut start = 0;
-    for index in 0..count {
-        let key = (batch.processes[index], batch.sensors[index]);
-        let (process, sensor) = match &last {
-            Some((same, process, sensor)) if *same == key => (Arc::clone(process), Arc::clone(sensor)),
-            _ => (known.process(probe, key.0)?, known.sensor(probe, key.1)?),
-        };
-        last = Some((key, Arc::clone(&process), Arc::clone(&sensor)));
-        let end = batch.ends[index] as usize;
-        events.push(Event {
-            process,
-            sensor,
-            version,
-            thread: batch.threads[index],
-            sequence: batch.sequences[index],
-            stamp: batch.stamps[index],
-            time: batch.times[index],
-            bound: batch.bound,
-            body: bodies.slice(start..end),
-        });
-        start = end;
+    /// Nothing more comes.
+    pub(super) fn end(&self, why: Option<String>) {
+        match self {
+            Source::Tap(tap) => tap.queue.end(why),
+            Source::Rows(rows) => rows.queue.end(why),
+        }
     }
-    Some(events)
+
+    fn begin(&mut self, add: &Add, present: &RankSet) {
+        match self {
+            Source::Tap(_) => {}
+            Source::Rows(rows) => rows.begin(add, present),
+        }
+    }
+
+    fn lose(&mut self, probe: u32) {
+        match self {
+            Source::Tap(tap) => tap.lose(probe),
+            Source::Rows(rows) => rows.lose(probe),
+        }
+    }
+
+    fn is_over(&mut self, version: &Version, present: &RankSet) -> bool {
+        match self {
+            Source::Tap(_) => present.difference(&version.ended).is_empty(),
+            Source::Rows(rows) => rows.is_over(version, present),
+        }
+    }
+
+    fn take(&mut self, known: &Known, version: &mut Version, wave: &Wave) -> Result<Taken, TreeError> {
+        match self {
+            Source::Tap(tap) => tap.take(known, version, wave),
+            Source::Rows(rows) => Ok(rows.take(version, wave)),
+        }
+    }
 }

@@ -6,27 +6,36 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use banyan_boot::RankSet;
-use banyan_tree::{Network, PASS, Report, Stream, StreamOptions, Synchronisation, TreeError, Wave, Where};
+use banyan_query::{Query, QueryKind, Row};
+use banyan_tree::reduce::PARTIAL;
+use banyan_tree::{Interval, Network, PASS, Report, Stream, StreamOptions, Synchronisation, TreeError, Wave, Where};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use super::balance::balance;
+use super::balance;
 use super::event::Event;
 use super::feed::{Queue, Signal};
 use super::known::Known;
 use super::options::ObserverOptions;
-use super::running::Running;
+use super::rows::RowSource;
+use super::running::{Running, Source};
+use super::tapping::TapSource;
 use crate::catalogue::Happening;
 use crate::error::MonitorError;
 use crate::job::Choice;
 use crate::ledger::Ledger;
 use crate::message::{
-    ADD, APPEARED, Add, Appeared, Ask, CHOOSE, DESCRIPTION, Description, ENTRIES, Entries, Entry, GONE, Gone, HAS, Has,
-    LEDGER, REMOVE, Remove, STARTED, Started, UNWATCHABLE, Unwatchable,
+    ADD, APPEARED, Add, Appeared, Ask, CHOOSE, Choose, DESCRIPTION, Description, ENTRIES, Entries, Entry, GONE, Gone, HAS,
+    Has, LEDGER, OVER, Over, REFUSED, REMOVE, Refused, Remove, STARTED, Started, UNWATCHABLE, Unwatchable,
 };
 use crate::probe::MOST_WORKS;
+use crate::probe::asked::Way;
+use crate::probe::time::monotonic;
 
-/// Taps at a time: with a version that ends for each, as many as a probe has room for.
-const MOST_TAPS: usize = MOST_WORKS / 2;
+/// Queries and taps at a time: with a version that ends for each, as many as a probe has room for.
+const MOST_QUERIES: usize = MOST_WORKS / 2;
+
+/// Events that were in rings when a query began may be so old, in nanoseconds.
+const BEFORE: i64 = 2_000_000_000;
 
 /// How often to look around when nothing comes.
 const LOOK_AROUND: Duration = Duration::from_secs(1);
@@ -35,8 +44,10 @@ const LOOK_AROUND: Duration = Duration::from_secs(1);
 pub(super) enum Command {
     /// A new tap; the answer comes when all probes have begun.
     Tap { sensors: String, reply: Sender<Result<(u32, Arc<Queue<Event>>), MonitorError>> },
-    /// A new version of one.
-    Replace { query: u32, sensors: String, reply: Sender<Result<u32, MonitorError>> },
+    /// A new query.
+    Query { query: Query, reply: Sender<Result<(u32, Arc<Queue<Row>>), MonitorError>> },
+    /// A new version of either.
+    Replace { query: u32, text: String, reply: Sender<Result<u32, MonitorError>> },
     /// A tap is dropped.
     Remove { query: u32 },
     /// What became of all events.
@@ -81,7 +92,7 @@ pub(super) struct Worker {
     happenings: Arc<Queue<Happening>>,
     lost_happenings: u64,
     present: RankSet,
-    taps: BTreeMap<u32, Running>,
+    running: BTreeMap<u32, Running>,
     next_query: u32,
     beginnings: Vec<Beginning>,
     askings: Vec<Asking>,
@@ -105,8 +116,9 @@ impl Worker {
         shared: Shared,
     ) -> Result<Worker, MonitorError> {
         let control = network.open(&network.everyone(), without_waves())?;
-        control.send(CHOOSE, &choice)?;
-        let hosts = network.session().hosts().map(str::to_owned).collect();
+        let hosts: Vec<String> = network.session().hosts().map(str::to_owned).collect();
+        let choose = |host: &String| Choose { choice: choice.clone(), host: host.clone() };
+        control.scatter(CHOOSE, &hosts.iter().map(choose).collect::<Vec<_>>())?;
         let present = network.members();
         let Shared { commands, wake, known, happenings } = shared;
         Ok(Worker {
@@ -121,7 +133,7 @@ impl Worker {
             happenings,
             lost_happenings: 0,
             present,
-            taps: BTreeMap::new(),
+            running: BTreeMap::new(),
             next_query: 1,
             beginnings: Vec::new(),
             askings: Vec::new(),
@@ -139,7 +151,7 @@ impl Worker {
                 Err(error) => break Some(error.to_string()),
             }
         };
-        self.taps.values().for_each(|tap| tap.queue.end(why.clone()));
+        self.running.values().for_each(|running| running.source.end(why.clone()));
         self.happenings.end(why);
     }
 
@@ -158,10 +170,12 @@ impl Worker {
         }
         let mut is_more = false;
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        for tap in self.taps.values_mut() {
-            is_more |= tap.take(&known, &self.present)?;
+        let mut troubles = Vec::new();
+        for (query, running) in &mut self.running {
+            is_more |= running.take(&known, &self.present, |why| troubles.push((*query, why)))?;
         }
         drop(known);
+        troubles.into_iter().for_each(|(query, why)| self.happen(Happening::Trouble { query, why }));
         self.see_limits();
         if !is_more {
             self.wait()?;
@@ -185,34 +199,25 @@ impl Worker {
     fn obey(&mut self, command: Command) -> Result<(), TreeError> {
         match command {
             Command::Tap { sensors, reply } => {
-                if self.taps.len() >= MOST_TAPS {
-                    let _ = reply.send(Err(MonitorError::TooMany { most: MOST_TAPS }));
-                    return Ok(());
-                }
-                let queue = match Queue::new(self.options.most_waiting, Arc::clone(&self.wake)) {
-                    Ok(queue) => queue,
-                    Err(error) => {
-                        let _ = reply.send(Err(error));
-                        return Ok(());
-                    }
-                };
-                let query = self.next_query;
-                self.next_query += 1;
-                self.taps.insert(query, Running::new(Arc::clone(&queue), &self.present));
-                self.begin(query, 1, sensors, move |begun| {
-                    // Whoever asked may have gone; the tap goes with its handle.
-                    let _ = reply.send(begun.map(|()| (query, queue)));
-                })
+                let made = self.queue().map(|queue| {
+                    (Source::Tap(TapSource::new(Arc::clone(&queue), &self.present)), queue)
+                });
+                self.start(sensors, made, reply)
             }
-            Command::Replace { query, sensors, reply } => {
-                let newest = self.taps.get(&query).and_then(Running::newest).map(|add| add.version);
+            Command::Query { query, reply } => {
+                let made = self.queue();
+                let made = made.map(|queue| (Source::Rows(Box::new(RowSource::new(Arc::clone(&queue)))), queue));
+                self.start(query.to_string(), made, reply)
+            }
+            Command::Replace { query, text, reply } => {
+                let newest = self.running.get(&query).and_then(Running::newest).map(|add| add.version);
                 let Some(newest) = newest else { return Ok(()) };
-                self.begin(query, newest + 1, sensors, move |begun| {
+                self.begin(query, newest + 1, text, move |begun| {
                     let _ = reply.send(begun.map(|()| newest + 1));
                 })
             }
             Command::Remove { query } => {
-                self.taps.remove(&query);
+                self.running.remove(&query);
                 self.beginnings.retain(|beginning| beginning.query != query);
                 self.control.send(REMOVE, &Remove { query })
             }
@@ -226,20 +231,54 @@ impl Worker {
         }
     }
 
-    /// Begins with a version of a tap.
+    fn queue<T>(&self) -> Result<Arc<Queue<T>>, MonitorError> {
+        if self.running.len() >= MOST_QUERIES {
+            return Err(MonitorError::TooMany { most: MOST_QUERIES });
+        }
+        Queue::new(self.options.most_waiting, Arc::clone(&self.wake))
+    }
+
+    /// Begins with a query or tap.
+    fn start<T: Send + 'static>(
+        &mut self,
+        text: String,
+        made: Result<(Source, Arc<Queue<T>>), MonitorError>,
+        reply: Sender<Result<(u32, Arc<Queue<T>>), MonitorError>>,
+    ) -> Result<(), TreeError> {
+        let (source, queue) = match made {
+            Ok(made) => made,
+            Err(error) => {
+                let _ = reply.send(Err(error));
+                return Ok(());
+            }
+        };
+        let query = self.next_query;
+        self.next_query += 1;
+        self.running.insert(query, Running::new(source));
+        self.begin(query, 1, text, move |begun| {
+            // Whoever asked may have gone; the query goes with its handle.
+            let _ = reply.send(begun.map(|()| (query, queue)));
+        })
+    }
+
+    /// Begins with a version of a query or tap.
     fn begin(
         &mut self,
         query: u32,
         version: u32,
-        sensors: String,
+        text: String,
         tell: impl FnOnce(Result<(), MonitorError>) + Send + 'static,
     ) -> Result<(), TreeError> {
-        let stream = self.network.open(&self.network.everyone(), without_waves())?;
-        let add = Add { query, version, stream: stream.id().0, sensors };
+        let Some(running) = self.running.get_mut(&query) else { return Ok(()) };
+        let is_query = matches!(running.source, Source::Rows(_));
+        let (options, base) = match text.parse::<Query>() {
+            Ok(parsed) if is_query => stream_of(&parsed),
+            _ => (without_waves(), 0),
+        };
+        let stream = self.network.open(&self.network.everyone(), options)?;
+        let add = Add { query, version, stream: stream.id().0, is_query, text, base };
         self.control.send(ADD, &add)?;
-        if let Some(running) = self.taps.get_mut(&query) {
-            running.add_version(add, stream);
-        }
+        running.add_version(add, stream, &self.present);
         let (missing, limit) = (self.present.clone(), Instant::now() + self.options.patience);
         self.beginnings.push(Beginning { query, version, missing, limit, tell: Box::new(tell) });
         Ok(())
@@ -268,15 +307,18 @@ impl Worker {
     }
 
     fn lose(&mut self, probe: u32) {
-        self.taps.values_mut().for_each(|tap| tap.lose(probe));
+        self.running.values_mut().for_each(|running| running.lose(probe));
         self.beginnings.iter_mut().for_each(|beginning| strike(&mut beginning.missing, probe));
         self.askings.iter_mut().for_each(|asking| strike(&mut asking.missing, probe));
     }
 
     /// Probes that are back may have missed what was said.
     fn tell_all(&mut self, probes: &RankSet) -> Result<(), TreeError> {
-        self.control.send_to(probes, CHOOSE, &self.choice)?;
-        for add in self.taps.values().filter_map(Running::newest) {
+        for probe in probes.iter() {
+            let choose = Choose { choice: self.choice.clone(), host: self.host(probe) };
+            self.control.send_to(&[probe].into_iter().collect(), CHOOSE, &choose)?;
+        }
+        for add in self.running.values().filter_map(Running::newest) {
             self.control.send_to(probes, ADD, add)?;
         }
         Ok(())
@@ -286,9 +328,7 @@ impl Worker {
         let Some(probe) = wave.members().only() else { return Ok(()) };
         match wave.tag() {
             APPEARED => {
-                let mut told: Appeared = wave.read()?;
-                // The name by which it was reached.
-                told.host = self.host(probe);
+                let told: Appeared = wave.read()?;
                 let process = self.known().appeared(probe, told);
                 self.happen(Happening::Appeared(process));
             }
@@ -323,6 +363,16 @@ impl Worker {
                 begun.for_each(|beginning| strike(&mut beginning.missing, probe));
             }
             ENTRIES => self.hear_entries(probe, wave.read()?),
+            REFUSED => {
+                let Refused { query, version, sensor, why } = wave.read()?;
+                let sensor = self.known().sensor(probe, sensor);
+                let sensor = sensor.map(|sensor| sensor.name.clone()).unwrap_or_default();
+                self.happen(Happening::Refused { query, version, host: self.host(probe), sensor, why });
+            }
+            OVER => {
+                let over: Over = wave.read()?;
+                self.running.get_mut(&over.query).into_iter().for_each(|running| running.over(probe, &over));
+            }
             UNWATCHABLE => {
                 let Unwatchable { path, why } = wave.read()?;
                 self.happen(Happening::Unwatchable { host: self.host(probe), path, why });
@@ -357,12 +407,16 @@ impl Worker {
         let due: Vec<Asking> = self.askings.extract_if(.., is_due).collect();
         for Asking { missing, reply, .. } in due {
             let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-            let delivered = self.taps.iter().map(|(query, tap)| (*query, &tap.delivered)).collect();
+            let queries = self.running.keys().copied().collect();
+            let delivered = self.running.iter().flat_map(|(query, running)| {
+                running.delivered().map(|(version, count)| ((*query, version), count))
+            });
+            let delivered = delivered.collect();
             let lost = self.network.everyone().members().difference(&self.present);
             let silent = missing.union(&lost);
-            let rows = balance(&self.told, &delivered, &known, &silent);
+            let rows = balance::rows(&self.told, &queries, &known, &silent);
             drop(known);
-            let _ = reply.send(Ok(Ledger { rows, unknown: self.names(&silent) }));
+            let _ = reply.send(Ok(Ledger { rows, delivered, unknown: self.names(&silent) }));
         }
     }
 
@@ -385,6 +439,19 @@ impl Worker {
 
     fn names(&self, probes: &RankSet) -> Vec<String> {
         probes.iter().map(|probe| self.host(probe)).collect()
+    }
+}
+
+/// How results of a query travel, and which interval is wave 0.
+fn stream_of(query: &Query) -> (StreamOptions, i64) {
+    match query.kind() {
+        QueryKind::Windows(windows) if Way::of(query) == Way::Intervals => {
+            let base = windows.first_from(monotonic().saturating_sub(BEFORE));
+            // Probes say which interval a record is of; the field is not looked at.
+            let interval = Interval::new("time", 1.0, 0.0).map_or(Synchronisation::All, Synchronisation::Interval);
+            (StreamOptions::filter(PARTIAL, &windows.specification.to_string()).synchronised(interval), base)
+        }
+        _ => (without_waves(), 0),
     }
 }
 

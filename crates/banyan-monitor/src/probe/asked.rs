@@ -203,7 +203,7 @@ impl Asked {
                 }
                 Outgoing::Piece(piece) => {
                     let (format, body) = (piece.format.encoded().to_vec(), piece.body.to_vec());
-                    let pieces = vec![PieceRecord { interval: piece.interval, format, body }];
+                    let pieces = vec![PieceRecord { interval: piece.interval, events: piece.events, format, body }];
                     let until = piece.interval;
                     back_end.send_tagged_timeout(stream, PIECES, &Pieces { pieces, until }, now).map(drop)
                 }

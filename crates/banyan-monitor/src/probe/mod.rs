@@ -132,8 +132,7 @@ struct Described {
 
 impl News {
     /// What tells that a query does not fit a sensor.
-    fn refused(work: &Work, news: &mut VecDeque<News>) -> impl FnMut(u32, QueryError) {
-        let (query, version) = (work.query, work.version);
+    fn refused((query, version): (u32, u32), news: &mut VecDeque<News>) -> impl FnMut(u32, QueryError) {
         move |sensor, why| news.push_back(News::Refused(Refused { query, version, sensor, why: why.to_string() }))
     }
 }
@@ -221,41 +220,39 @@ impl Probe {
         let (query, version) = (add.query, add.version);
         let is_known = self.works.iter().flatten().any(|work| work.query == query && work.version >= version);
         if !is_known && self.works.iter().flatten().count() < MOST_WORKS {
-            self.finish(query);
             // The observer has read the text before.
             if let Ok(work) = Work::new(add, self.back_end.rank()) {
-                self.begin_work(work);
+                self.replace(query, Some(work));
             }
         }
         self.news.push_back(News::Started(Started { query, version }));
     }
 
-    fn begin_work(&mut self, mut work: Work) {
-        let place = self.works.iter().position(Option::is_none).unwrap_or_else(|| {
-            self.works.push(None);
-            self.works.len() - 1
+    /// Versions of a query take nothing more, but for one that begins.
+    fn replace(&mut self, query: u32, beginning: Option<Work>) {
+        let is_ending = |work: &Option<Work>| work.as_ref().is_some_and(|work| work.query == query && !work.is_ending);
+        let ends: Vec<usize> = (0..self.works.len()).filter(|place| is_ending(&self.works[*place])).collect();
+        let refused = beginning.as_ref().map_or((query, 0), |work| (work.query, work.version));
+        let begins = beginning.map(|work| {
+            let place = self.works.iter().position(Option::is_none).unwrap_or_else(|| {
+                self.works.push(None);
+                self.works.len() - 1
+            });
+            self.works[place] = Some(work);
+            place
         });
         for process in self.processes.values_mut() {
-            let refused = News::refused(&work, &mut self.news);
-            process.join(place, &mut work, refused);
+            process.change(&mut self.works, begins, &ends, News::refused(refused, &mut self.news));
         }
-        self.works[place] = Some(work);
-        self.pace.hurry();
-    }
-
-    /// Versions of a query take nothing more.
-    fn finish(&mut self, query: u32) {
         let now = self.corrected_now();
-        for place in 0..self.works.len() {
-            let Some(work) = self.works[place].as_mut().filter(|work| work.query == query && !work.is_ending) else {
-                continue;
-            };
-            self.processes.values_mut().for_each(|process| process.part(place, work));
+        for place in ends {
+            let Some(work) = &mut self.works[place] else { continue };
             work.finish(now);
             if let Doing::Query(asked) = &work.doing {
                 self.news.push_back(News::Over(asked.end()));
             }
         }
+        self.pace.hurry();
     }
 
     fn corrected_now(&mut self) -> i64 {
@@ -269,7 +266,7 @@ impl Probe {
     }
 
     fn remove(&mut self, query: u32) {
-        self.finish(query);
+        self.replace(query, None);
         self.works.iter_mut().filter(|work| work.as_ref().is_some_and(|work| work.query == query)).for_each(|work| {
             *work = None;
         });
@@ -367,10 +364,10 @@ impl Probe {
             process.sensors.push(Watched::new(number, info.name, info.format));
             self.news.push_back(News::Has(Has { process: process.number, sensor: number }));
         }
-        for (place, work) in self.works.iter_mut().enumerate() {
-            let Some(work) = work else { continue };
-            let refused = News::refused(work, &mut self.news);
-            process.join(place, work, refused);
+        for place in 0..self.works.len() {
+            let Some(work) = &self.works[place] else { continue };
+            let refused = News::refused((work.query, work.version), &mut self.news);
+            process.change(&mut self.works, Some(place), &[], refused);
         }
     }
 
@@ -450,9 +447,9 @@ impl Probe {
             // What cannot be read is lost, and was counted as far as it could be.
             let _ = process.drain(&mut self.works, correction);
         }
-        for (place, work) in self.works.iter_mut().enumerate() {
-            let Some(work) = work else { continue };
-            process.part(place, work);
+        let all: Vec<usize> = (0..self.works.len()).collect();
+        process.change(&mut self.works, None, &all, |_, _| ());
+        for work in self.works.iter_mut().flatten() {
             if let Doing::Query(asked) = &mut work.doing {
                 asked.forget(process.pid());
             }

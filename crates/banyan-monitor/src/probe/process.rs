@@ -81,9 +81,49 @@ impl Process {
         }
     }
 
-    /// Lets a work have the events of the sensors that it wants, from the next drain on. Calls `refuse` with each sensor whose
-    /// format it does not fit.
-    pub(super) fn join(&mut self, place: usize, work: &mut Work, mut refuse: impl FnMut(u32, QueryError)) {
+    /// One work begins and others end, between two drains. What is in the rings is of the one that begins. Calls `refuse` with
+    /// each sensor whose format that one does not fit.
+    pub(super) fn change(
+        &mut self,
+        works: &mut [Option<Work>],
+        begins: Option<usize>,
+        ends: &[usize],
+        refuse: impl FnMut(u32, QueryError),
+    ) {
+        let beginning = begins.and_then(|place| Some((place, works.get_mut(place)?.as_mut()?)));
+        let wanted = beginning.map(|(place, work)| self.wanted(place, work, refuse)).unwrap_or_default();
+        if wanted.is_empty() && ends.is_empty() {
+            return;
+        }
+        // First this: a sensor that goes on to be watched is watched all the time.
+        for index in &wanted {
+            self.observer.watch(&self.sensors[*index].name);
+        }
+        // What ends and what begins share one account.
+        let accounts = self.observer.accounts();
+        let account = |name: &str| accounts.iter().find(|account| account.sensor == name);
+        let lapses = self.observer.lapses();
+        for (index, sensor) in self.sensors.iter_mut().enumerate() {
+            let before = sensor.uses.len();
+            for place in ends {
+                let Some(at) = sensor.uses.iter().position(|used| used.work == *place) else { continue };
+                let used = sensor.uses.swap_remove(at);
+                let entry = entry(self.number, sensor.number, &used.tally, account(&sensor.name), lapses, true);
+                let work = works.get_mut(*place).and_then(Option::as_mut);
+                work.into_iter().for_each(|work| work.settle(entry));
+            }
+            if let Some(place) = begins.filter(|_| wanted.contains(&index)) {
+                let since = account(&sensor.name).map(Settled::of).unwrap_or_default();
+                sensor.uses.push(Use { work: place, tally: Tally::since(since) });
+            }
+            if sensor.uses.is_empty() && before > 0 {
+                self.observer.unwatch(&sensor.name);
+            }
+        }
+    }
+
+    /// The sensors that a work wants, and does not have.
+    fn wanted(&self, place: usize, work: &mut Work, mut refuse: impl FnMut(u32, QueryError)) -> Vec<usize> {
         let mut wanted = Vec::new();
         for (index, sensor) in self.sensors.iter().enumerate() {
             let Some(format) = &sensor.format else { continue };
@@ -96,35 +136,7 @@ impl Process {
                 Err(error) => refuse(sensor.number, error),
             }
         }
-        if wanted.is_empty() {
-            return;
-        }
-        for index in &wanted {
-            // An account that goes on is not touched by this.
-            self.observer.watch(&self.sensors[*index].name);
-        }
-        let accounts = self.observer.accounts();
-        for index in wanted {
-            let sensor = &mut self.sensors[index];
-            let account = accounts.iter().find(|account| account.sensor == sensor.name);
-            let since = account.map(Settled::of).unwrap_or_default();
-            sensor.uses.push(Use { work: place, tally: Tally::since(since) });
-        }
-    }
-
-    /// A work ends, or the process: its entries are settled.
-    pub(super) fn part(&mut self, place: usize, work: &mut Work) {
-        let accounts = self.observer.accounts();
-        let lapses = self.observer.lapses();
-        for sensor in &mut self.sensors {
-            let Some(at) = sensor.uses.iter().position(|used| used.work == place) else { continue };
-            let used = sensor.uses.swap_remove(at);
-            let account = accounts.iter().find(|account| account.sensor == sensor.name);
-            work.settle(entry(self.number, sensor.number, &used.tally, account, lapses, true));
-            if sensor.uses.is_empty() {
-                self.observer.unwatch(&sensor.name);
-            }
-        }
+        wanted
     }
 
     /// What became of events so far, for works that go on.

@@ -9,6 +9,7 @@ mod relatives;
 
 mod other;
 mod program;
+mod queries;
 mod setup;
 mod taps;
 
@@ -33,4 +34,10 @@ const TESTS: &[harness::Test] = tests![
     taps::the_ledger_balances_whoever_is_killed_or_stopped_and_however_often_a_tap_is_replaced,
     taps::a_killed_observer_is_not_noticed_by_others,
     taps::an_observer_that_is_dropped_leaves_nothing,
+    taps::a_killed_probe_is_told_and_the_ledger_says_what_is_not_known,
+    queries::windows_of_all_hosts_are_reduced_and_every_event_is_in_one,
+    queries::rows_come_in_order_and_what_is_filtered_is_counted,
+    queries::sliding_windows_are_put_together_at_the_observer,
+    queries::a_query_that_does_not_fit_a_format_is_refused_by_name,
+    queries::a_query_is_replaced_three_times_while_programs_and_agents_are_killed_and_the_ledger_balances,
 ];

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use banyan_boot::{Launcher, SessionOptions};
-use banyan_monitor::{Happening, Job, Ledger, Observer, ObserverOptions, Row};
+use banyan_monitor::{Happening, Job, Ledger, LedgerRow, Observer, ObserverOptions};
 use banyan_tree::NetworkOptions;
 use tempfile::TempDir;
 
@@ -99,7 +99,7 @@ pub(crate) fn wait_for_sensors(observer: &Observer, name: &str, count: usize) {
     }
 }
 
-pub(crate) fn rows_of(ledger: &Ledger, query: u32) -> impl Iterator<Item = &Row> {
+pub(crate) fn rows_of(ledger: &Ledger, query: u32) -> impl Iterator<Item = &LedgerRow> {
     ledger.rows.iter().filter(move |row| row.query == query)
 }
 

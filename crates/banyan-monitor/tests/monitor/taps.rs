@@ -166,10 +166,12 @@ pub(crate) fn the_ledger_balances_whoever_is_killed_or_stopped_and_however_often
     assert_eq!(totals.dropped + totals.behind, 0, "nobody was too fast: {totals}");
     let (mut delivered, mut emitted) = (BTreeMap::<u32, u64>::new(), BTreeMap::<u64, u64>::new());
     for row in rows_of(&ledger, tap.number()) {
-        *delivered.entry(row.version).or_default() += row.delivered;
+        *delivered.entry(row.version).or_default() += row.selected;
         *emitted.entry(row.process.as_ref().unwrap().rank.unwrap()).or_default() += row.emitted;
     }
     assert_eq!(seen.versions, delivered, "what came is what the ledger says");
+    let came = ledger.delivered.iter().map(|((_, version), count)| (*version, *count));
+    assert_eq!(came.collect::<BTreeMap<u32, u64>>(), delivered);
     assert_eq!(delivered.len(), 4);
     for (rank, steps) in seen.steps {
         assert_eq!(steps, (0..emitted[&rank]).collect::<Vec<u64>>(), "rank {rank}: each once and in order");
@@ -201,4 +203,32 @@ pub(crate) fn an_observer_that_is_dropped_leaves_nothing() {
     drop(observer);
     assert!(matches!(tap.recv(), Err(MonitorError::Ended(None))));
     crate::relatives::assert_alone(PATIENCE);
+}
+
+pub(crate) fn a_killed_probe_is_told_and_the_ledger_says_what_is_not_known() {
+    let stage = Stage::new(2);
+    let mut programs: Vec<Program> = (0..2).map(|rank| stage.program(rank as usize, rank)).collect();
+    let observer = stage.observer();
+    wait_for_sensors(&observer, "solver.step", 2);
+    let tap = observer.tap("solver.step").unwrap();
+    programs.iter_mut().for_each(|program| _ = program.does("emit 100"));
+    assert_eq!(take(&tap, 200).len(), 2);
+    settled(&observer, tap.number(), || ());
+    let probes: Vec<_> = crate::relatives::others();
+    let is_probe = |pid: &rustix::process::Pid| crate::harness::processes::name(*pid) == "banyan-probe";
+    let probe = probes.into_iter().find(is_probe).unwrap();
+    rustix::process::kill_process(probe, Signal::KILL).unwrap();
+    let hosts = expect(&observer, "its loss", |happening| match happening {
+        Happening::ProbesLost(hosts) => Some(hosts.clone()),
+        _ => None,
+    });
+    programs.iter_mut().for_each(|program| _ = program.does("emit 10"));
+    assert_eq!(take(&tap, 10).len(), 1, "the other host goes on");
+    let ledger = observer.ledger(PATIENCE).unwrap();
+    assert_eq!(ledger.unknown, hosts);
+    let mut emitted: Vec<(bool, u64)> =
+        rows_of(&ledger, tap.number()).map(|row| (row.is_old, row.emitted)).collect();
+    emitted.sort_unstable();
+    assert_eq!(emitted, [(false, 110), (true, 100)], "what was said last, and that it is old");
+    assert!(ledger.totals(tap.number()).balances());
 }
