@@ -57,7 +57,7 @@ mod tests {
         let part = Part { members: &members, format: Sample::format(), body: &body, is_partial: false };
         let mut out = Output::new();
         PartialReduction(reduction()).wave(&[part], FilterRole::Root, &mut out).unwrap();
-        let (format, body) = out.take().unwrap();
+        let (format, body) = out.take().next().unwrap();
         let part = Part { members: &members, format: &format, body: &body, is_partial: true };
         let mut further = reduction();
         further.add(&part).unwrap();
