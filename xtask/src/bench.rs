@@ -12,7 +12,7 @@ use std::time::Duration;
 use crate::install;
 use crate::report::{self, Problem};
 use crate::run::Runner;
-use hosts::Hosts;
+use hosts::BenchHosts;
 
 /// What is measured.
 #[derive(clap::Subcommand)]
@@ -111,10 +111,10 @@ fn launch(root: &Path, name: &str, flags: &Flags) -> ExitCode {
             report::warn(&format!("left out: {why}"));
         }
     }
-    let hosts: Vec<Hosts> = [Hosts::ssh(runner), Hosts::slurm(runner)].into_iter().flatten().collect();
-    let arguments: Vec<String> = hosts.iter().flat_map(Hosts::arguments).chain(["--stage".to_owned()]).collect();
+    let hosts: Vec<BenchHosts> = [BenchHosts::ssh(runner), BenchHosts::slurm(runner)].into_iter().flatten().collect();
+    let arguments: Vec<String> = hosts.iter().flat_map(BenchHosts::arguments).chain(["--stage".to_owned()]).collect();
     command.extend(arguments.iter().map(String::as_str));
-    let variables: Vec<(&str, String)> = hosts.iter().filter_map(Hosts::variable).collect();
+    let variables: Vec<(&str, String)> = hosts.iter().filter_map(BenchHosts::variable).collect();
     status(cargo(root, &command, &variables))
 }
 

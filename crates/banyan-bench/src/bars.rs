@@ -16,7 +16,7 @@ pub(crate) struct Kind {
 
 /// A part of a bar.
 #[derive(Debug, Clone)]
-pub(crate) struct Part {
+pub(crate) struct BarPart {
     /// Its place among the kinds.
     pub(crate) kind: usize,
     /// How large it is. Nothing is drawn of what is not positive.
@@ -29,7 +29,7 @@ pub(crate) struct Part {
 #[derive(Debug, Clone)]
 pub(crate) struct Bar {
     pub(crate) name: String,
-    pub(crate) parts: Vec<Part>,
+    pub(crate) parts: Vec<BarPart>,
     /// What stands behind it.
     pub(crate) end: String,
 }
@@ -166,7 +166,7 @@ mod tests {
     const KINDS: [Kind; 2] = [Kind { name: "one < two", colour: "#0072b2" }, Kind { name: "other", colour: "#e69f00" }];
 
     fn bar(values: [f64; 2]) -> Bar {
-        let part = |(kind, value): (usize, f64)| Part { kind, value, label: format!("{value}") };
+        let part = |(kind, value): (usize, f64)| BarPart { kind, value, label: format!("{value}") };
         Bar { name: "a bar".into(), parts: values.into_iter().enumerate().map(part).collect(), end: "whole".into() }
     }
 

@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 
+mod arrays;
 mod bars;
 mod channel;
 mod environment;

@@ -56,7 +56,7 @@ pub enum LayoutError {
     #[error("a layout needs all its hosts: leave min_hosts or the layout out")]
     LeavesHostsOut,
     /// Too many agents are said to be below one.
-    #[error("agent {agent} of the layout, on host {host}, has {below} agents below it, but only {room} follow {place}")]
+    #[error("agent {agent} of the layout, on host {host}, has {below} agents below it, but only {most} follow {place}")]
     Below {
         /// Its place in the list, from 0.
         agent: usize,
@@ -65,7 +65,7 @@ pub enum LayoutError {
         /// What it says.
         below: u32,
         /// How many there can be at most.
-        room: usize,
+        most: usize,
         /// Where they follow.
         place: String,
     },
@@ -196,7 +196,7 @@ fn check_shape(layout: &[AgentLayout]) -> Result<(), LayoutError> {
         Some(parent) => format!("below agent {parent}, on host {}", layout[parent].host),
     };
     let AgentLayout { host, below, .. } = layout[misfit.agent].clone();
-    Err(LayoutError::Below { agent: misfit.agent, host, below, room: misfit.room, place })
+    Err(LayoutError::Below { agent: misfit.agent, host, below, most: misfit.most, place })
 }
 
 fn check_members(layout: &[AgentLayout], laid: &[ProcessDistribution]) -> Result<(), LayoutError> {

@@ -11,7 +11,7 @@ use crate::extension::NOTE_BYTES;
 use crate::problem::{Problem, ProblemKind};
 use crate::problem_summary::ProblemSummary;
 use crate::process::ExitState;
-use crate::room::Room;
+use crate::process_limit::ProcessLimit;
 
 /// Why a session could not be launched. Everything that was started has been ended.
 #[derive(Debug, thiserror::Error)]
@@ -28,15 +28,15 @@ pub enum LaunchError {
     TooMany,
     /// More processes than this machine can have.
     #[error(
-        "{members} members and {agents} agents have no room here: this machine can have {room}; start fewer, or name hosts to share them among"
+        "{members} members and {agents} agents are too many for this machine, which can have {limit}; start fewer, or name hosts to share them among"
     )]
-    NoRoom {
+    TooManyProcesses {
         /// Members that were asked for.
         members: u32,
         /// Agents that would start them.
         agents: usize,
-        /// What there is room for.
-        room: Room,
+        /// How many processes it can have.
+        limit: ProcessLimit,
     },
     /// The front-end's note for the extension of its agents does not fit.
     #[error("the note for the agents' extension has {0} bytes; it may have {NOTE_BYTES} at most")]

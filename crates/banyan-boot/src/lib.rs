@@ -85,8 +85,8 @@ mod passing;
 mod problem;
 mod problem_summary;
 pub mod process;
+mod process_limit;
 mod process_table;
-mod room;
 mod roster;
 mod search;
 mod session;
@@ -117,8 +117,8 @@ pub use options::{Leftovers, SessionOptions};
 pub use problem::{Problem, ProblemKind};
 pub use problem_summary::{ProblemSummary, likeness};
 pub use process::ExitState;
+pub use process_limit::ProcessLimit;
 pub use process_table::{MemberProcess, ProcessTable};
-pub use room::Room;
 pub use session::{Launch, Outcome, Session};
 pub use staging::{
     Assembly, Delivery, Links, MadeDirectories, Parcel, ParcelError, ParcelStore, ParcelTarget, Parcels, Part, Parts,

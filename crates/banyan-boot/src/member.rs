@@ -12,14 +12,14 @@ use banyan_ndr::typed::Read;
 use bytes::Bytes;
 
 use crate::collective::{
-    ANSWER_TIME, Absent, Caller, CollectiveError, Element, Outcome, Own, ReduceOp, belongs_to_collectives,
+    ANSWER_TIME, Absent, CallOutcome, Caller, CollectiveError, Element, Own, ReduceOp, belongs_to_collectives,
 };
 use crate::described::{self, DescribedError};
 use crate::extension::EXTENSION_VARIABLE;
 use crate::inherited::named_socket;
 use crate::message;
 use crate::node::member_link_options;
-use crate::sharing::{Arrival, FIRST_ROOM_PAUSE, LONGEST_ROOM_PAUSE, Sharing};
+use crate::sharing::{FIRST_ROOM_PAUSE, LONGEST_ROOM_PAUSE, MemberEvent, Sharing};
 use crate::ticket::{Ticket, TicketError};
 
 /// The environment variable that says how to join: `protocol:1,fd:3,socket:4711`.
@@ -272,16 +272,16 @@ impl Member {
     /// Everyone's bytes for the master, by rank; the others get nothing.
     pub fn gather(&mut self, bytes: impl Into<Bytes>) -> Result<Option<Vec<Bytes>>, MemberError> {
         match self.call("gather", Own::Gather(bytes.into()))? {
-            Outcome::Parts(parts) => Ok(Some(parts)),
-            Outcome::Done | Outcome::Bytes(_) => Ok(None),
+            CallOutcome::Parts(parts) => Ok(Some(parts)),
+            CallOutcome::Done | CallOutcome::Bytes(_) => Ok(None),
         }
     }
 
     /// Everyone's bytes for everyone, by rank.
     pub fn all_gather(&mut self, bytes: impl Into<Bytes>) -> Result<Vec<Bytes>, MemberError> {
         match self.call("all_gather", Own::AllGather(bytes.into()))? {
-            Outcome::Parts(parts) => Ok(parts),
-            Outcome::Done | Outcome::Bytes(_) => Ok(Vec::new()),
+            CallOutcome::Parts(parts) => Ok(parts),
+            CallOutcome::Done | CallOutcome::Bytes(_) => Ok(Vec::new()),
         }
     }
 
@@ -343,7 +343,7 @@ impl Member {
             let piece = bytes.split_to(bytes.len().min(message::CHUNK));
             let mut frame = Frame::new(message::USER, 0, 0, piece);
             frame.flags = if bytes.is_empty() { 0 } else { message::MORE };
-            while self.link.room() == 0 {
+            while self.link.credit_left() == 0 {
                 self.receive("send_user_data", deadline)?;
             }
             self.link.send(frame);
@@ -428,7 +428,7 @@ impl Member {
     }
 
     /// Enters a collective and stays until it is complete.
-    fn call(&mut self, what: &'static str, own: Own) -> Result<Outcome, MemberError> {
+    fn call(&mut self, what: &'static str, own: Own) -> Result<CallOutcome, MemberError> {
         let deadline = self.deadline();
         if !self.caller.is_in(&own)? {
             self.unsent = Some(self.caller.begin(own)?);
@@ -440,14 +440,14 @@ impl Member {
     }
 
     /// Goes on with the collective in progress until it is complete.
-    fn complete(&mut self, what: &'static str, deadline: Option<Instant>) -> Result<Outcome, MemberError> {
+    fn complete(&mut self, what: &'static str, deadline: Option<Instant>) -> Result<CallOutcome, MemberError> {
         if let Some(frame) = self.unsent.take() {
             self.send(what, frame, deadline)?;
         }
         let mut has_waited = false;
         loop {
             while self.caller.has_chunk()
-                && self.link.room() > 0
+                && self.link.credit_left() > 0
                 && let Some(frame) = self.caller.next_chunk(message::CHUNK)
             {
                 self.send(what, frame, deadline)?;
@@ -467,7 +467,7 @@ impl Member {
     }
 
     /// Finds out who keeps the collective in progress waiting; it may complete meanwhile.
-    fn incomplete(&mut self, what: &'static str, seconds: f64) -> Result<Outcome, MemberError> {
+    fn incomplete(&mut self, what: &'static str, seconds: f64) -> Result<CallOutcome, MemberError> {
         let Some(number) = self.caller.number() else { return Err(MemberError::TimedOut { what, seconds }) };
         // Who has not told its agent that it has entered cannot ask.
         if self.unsent.is_none() && !self.caller.has_result() {
@@ -544,15 +544,15 @@ impl Member {
     fn receive_until(&mut self, deadline: Option<Instant>) -> Result<bool, MemberError> {
         let arrival = match &mut self.sharing {
             Some(sharing) => sharing.wait(&mut self.link, deadline)?,
-            None => self.link.wait(deadline).map(Arrival::Link),
+            None => self.link.wait(deadline).map(MemberEvent::Link),
         };
         match arrival {
             None => return Ok(false),
-            Some(Arrival::Shared(frame)) => self.handle(frame)?,
-            Some(Arrival::Link(Event::Opened(_))) => {}
-            Some(Arrival::Link(Event::Closed)) => return Err(MemberError::Ended),
-            Some(Arrival::Link(Event::Lost(error))) => return Err(error.into()),
-            Some(Arrival::Link(Event::Frame(frame))) => {
+            Some(MemberEvent::Shared(frame)) => self.handle(frame)?,
+            Some(MemberEvent::Link(Event::Opened(_))) => {}
+            Some(MemberEvent::Link(Event::Closed)) => return Err(MemberError::Ended),
+            Some(MemberEvent::Link(Event::Lost(error))) => return Err(error.into()),
+            Some(MemberEvent::Link(Event::Frame(frame))) => {
                 if frame.kind.is_data() {
                     self.link.release(frame.cost());
                 }
@@ -600,9 +600,9 @@ fn missing(absent: Option<&Absent>) -> String {
     }
 }
 
-fn one(outcome: Outcome) -> Bytes {
+fn one(outcome: CallOutcome) -> Bytes {
     match outcome {
-        Outcome::Bytes(bytes) => bytes,
-        Outcome::Done | Outcome::Parts(_) => Bytes::new(),
+        CallOutcome::Bytes(bytes) => bytes,
+        CallOutcome::Done | CallOutcome::Parts(_) => Bytes::new(),
     }
 }

@@ -21,7 +21,7 @@ const SHOWN: usize = 10;
 pub struct ProblemSummary<'a>(pub &'a [Problem]);
 
 /// Problems that differ in nothing but their hosts.
-struct Group<'a>(Vec<&'a Problem>);
+struct SimilarProblems<'a>(Vec<&'a Problem>);
 
 impl fmt::Display for ProblemSummary<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -40,8 +40,8 @@ impl fmt::Display for ProblemSummary<'_> {
 }
 
 /// In the order of the first of each group.
-fn grouped(problems: &[Problem]) -> Vec<Group<'_>> {
-    let mut groups: Vec<Group<'_>> = Vec::new();
+fn grouped(problems: &[Problem]) -> Vec<SimilarProblems<'_>> {
+    let mut groups: Vec<SimilarProblems<'_>> = Vec::new();
     let common = texts_of_several_hosts(problems);
     let mut places = HashMap::new();
     for problem in problems {
@@ -51,7 +51,7 @@ fn grouped(problems: &[Problem]) -> Vec<Group<'_>> {
         });
         let place = *places.entry(likeness).or_insert(groups.len());
         if place == groups.len() {
-            groups.push(Group(Vec::new()));
+            groups.push(SimilarProblems(Vec::new()));
         }
         groups[place].0.push(problem);
     }
@@ -66,7 +66,7 @@ fn texts_of_several_hosts(problems: &[Problem]) -> HashSet<&str> {
     texts.filter(|(text, host)| *hosts.entry(text).or_insert(host) != *host).map(|(text, _)| text).collect()
 }
 
-impl Group<'_> {
+impl SimilarProblems<'_> {
     /// As one problem of several hosts; where the text names a host, it is that of the first.
     fn merged(&self) -> String {
         let [first, others @ ..] = &self.0[..] else { return String::new() };

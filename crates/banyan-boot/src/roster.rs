@@ -75,7 +75,7 @@ pub(crate) enum RosterError {
     "host {host} is none of the {count} of the roster ({first}, …), and no variable says which it is; name hosts as they \
      name themselves"
 )]
-pub(crate) struct Stranger {
+pub(crate) struct UnknownHost {
     host: String,
     count: usize,
     first: String,
@@ -188,7 +188,7 @@ impl Roster {
 
     /// Which agent somebody is: by the node's name, the host's name (in full, or its first part if only one agent has
     /// it), or the number its starter gave it.
-    pub(crate) fn index_of(&self, who: &Identity) -> Result<usize, Stranger> {
+    pub(crate) fn index_of(&self, who: &Identity) -> Result<usize, UnknownHost> {
         let by_name = |name: &str| self.agents.iter().position(|place| place.host == name);
         let by_short_name = || {
             let mut same = self.agents.iter().enumerate().filter(|(_, place)| short(&place.host) == short(&who.host));
@@ -196,7 +196,7 @@ impl Roster {
             same.next().is_none().then_some(index)
         };
         let found = who.node.as_deref().and_then(by_name).or_else(|| by_name(&who.host)).or_else(by_short_name);
-        found.or_else(|| who.rank.filter(|rank| *rank < self.agents.len())).ok_or_else(|| Stranger {
+        found.or_else(|| who.rank.filter(|rank| *rank < self.agents.len())).ok_or_else(|| UnknownHost {
             host: who.host.clone(),
             count: self.agents.len(),
             first: self.agents.first().map_or_else(String::new, |place| place.host.clone()),

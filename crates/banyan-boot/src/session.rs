@@ -32,8 +32,8 @@ use crate::options::SessionOptions;
 use crate::passing;
 use crate::problem::{Problem, ProblemKind};
 use crate::process::{ExitState, Spawner};
+use crate::process_limit::ProcessLimit;
 use crate::process_table::{MemberProcess, ProcessTable};
-use crate::room::Room;
 use crate::ticket::Ticket;
 use banyan_hosts::HostSet;
 
@@ -220,7 +220,7 @@ impl Session {
         if agents.is_empty() {
             return Err(LaunchError::NoHosts);
         }
-        check_room(&way, agents.len(), size)?;
+        check_process_limit(&way, agents.len(), size)?;
         let agent_program = agent_program(options, &way)?;
         let hosts = by_rank(&agents, size, |_, agent, _| Arc::from(agent.host.as_str()));
         let agents_of = by_rank(&agents, size, |node, _, _| node);
@@ -708,11 +708,11 @@ fn check_hosts<'a>(hosts: impl Iterator<Item = &'a str>) -> Result<(), LaunchErr
     Ok(())
 }
 
-/// Refuses more processes than this machine has room for, if all of them run here.
-fn check_room(way: &Way, agents: usize, members: u32) -> Result<(), LaunchError> {
+/// Refuses more processes than this machine can have, if all of them run here.
+fn check_process_limit(way: &Way, agents: usize, members: u32) -> Result<(), LaunchError> {
     let wanted = agents as u64 + u64::from(members);
-    match Room::here().filter(|room| *way == Way::Local && wanted > room.processes) {
-        Some(room) => Err(LaunchError::NoRoom { members, agents, room }),
+    match ProcessLimit::here().filter(|limit| *way == Way::Local && wanted > limit.processes) {
+        Some(limit) => Err(LaunchError::TooManyProcesses { members, agents, limit }),
         None => Ok(()),
     }
 }

@@ -70,14 +70,14 @@ pub(crate) fn levels(run: Range<usize>, below: impl Fn(usize) -> u32) -> u32 {
     deepest
 }
 
-/// An agent that has more below it than there is room for.
+/// An agent that has more below it than can be there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Misfit {
     pub(crate) agent: usize,
     /// In whose subtree it is; `None`: in the front-end's.
     pub(crate) parent: Option<usize>,
-    /// How many follow it there.
-    pub(crate) room: usize,
+    /// How many follow it there: the most that can be below it.
+    pub(crate) most: usize,
 }
 
 /// The first agent that has more below it than follow in its parent's subtree.
@@ -86,9 +86,9 @@ pub(crate) fn misfit(agents: usize, below: impl Fn(usize) -> u32) -> Option<Misf
     for agent in 0..agents {
         while subtrees.pop_if(|(_, end)| *end <= agent).is_some() {}
         let (parent, end) = subtrees.last().map_or((None, agents), |(parent, end)| (Some(*parent), *end));
-        let room = end - agent - 1;
-        if below(agent) as usize > room {
-            return Some(Misfit { agent, parent, room });
+        let most = end - agent - 1;
+        if below(agent) as usize > most {
+            return Some(Misfit { agent, parent, most });
         }
         subtrees.push((agent, agent + 1 + below(agent) as usize));
     }
@@ -131,8 +131,8 @@ mod tests {
     fn who_has_more_below_it_than_there_are_is_found() {
         let misfit = |below: &[u32]| misfit(below.len(), |agent| below[agent]);
         assert_eq!(misfit(&[2, 1, 0, 0]), None);
-        assert_eq!(misfit(&[1, 1, 0]), Some(Misfit { agent: 1, parent: Some(0), room: 0 }));
-        assert_eq!(misfit(&[0, 2, 0]), Some(Misfit { agent: 1, parent: None, room: 1 }));
+        assert_eq!(misfit(&[1, 1, 0]), Some(Misfit { agent: 1, parent: Some(0), most: 0 }));
+        assert_eq!(misfit(&[0, 2, 0]), Some(Misfit { agent: 1, parent: None, most: 1 }));
     }
 
     proptest! {

@@ -33,7 +33,7 @@ pub(crate) struct Sharing {
 
 /// What a member waits for.
 #[derive(Debug)]
-pub(crate) enum Arrival {
+pub(crate) enum MemberEvent {
     /// It came through shared memory, and costs no credit.
     Shared(Frame),
     /// It came over the link.
@@ -80,22 +80,26 @@ impl Sharing {
     }
 
     /// As [`Link::wait`], for what comes either way.
-    pub(crate) fn wait(&mut self, link: &mut Link, deadline: Option<Instant>) -> Result<Option<Arrival>, SharedError> {
+    pub(crate) fn wait(
+        &mut self,
+        link: &mut Link,
+        deadline: Option<Instant>,
+    ) -> Result<Option<MemberEvent>, SharedError> {
         // What is there already costs no look at the link: all of that is cold in a process that was just woken.
         if let Some(frame) = self.spoke.receive()? {
-            return Ok(Some(Arrival::Shared(frame)));
+            return Ok(Some(MemberEvent::Shared(frame)));
         }
-        let had_room = link.room() > 0;
+        let had_credit = link.credit_left() > 0;
         loop {
             if let Some(event) = link.poll() {
-                return Ok(Some(Arrival::Link(event)));
+                return Ok(Some(MemberEvent::Link(event)));
             }
             self.announce(link);
             if link.wants_write() {
                 link.flush(Instant::now());
             }
             let timeout = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
-            if timeout == Some(Duration::ZERO) || (!had_room && link.room() > 0) {
+            if timeout == Some(Duration::ZERO) || (!had_credit && link.credit_left() > 0) {
                 return Ok(None);
             }
             self.watch(link);
@@ -108,7 +112,7 @@ impl Sharing {
                 return Ok(None);
             }
             if let Some(frame) = self.spoke.receive()? {
-                return Ok(Some(Arrival::Shared(frame)));
+                return Ok(Some(MemberEvent::Shared(frame)));
             }
         }
     }

@@ -42,7 +42,7 @@ pub(super) fn encode<'a>(
 
 /// What an index block says.
 #[derive(Debug)]
-pub(super) struct Index<'a> {
+pub(super) struct BlockIndex<'a> {
     /// Where the index before stands.
     pub(super) previous: Option<u64>,
     /// The blocks between it and this one.
@@ -52,7 +52,7 @@ pub(super) struct Index<'a> {
 }
 
 /// Reads the payload of an index block whose checksum is right.
-pub(super) fn decode(payload: &[u8]) -> Option<Index<'_>> {
+pub(super) fn decode(payload: &[u8]) -> Option<BlockIndex<'_>> {
     let head = payload.get(..INDEX_HEADER)?;
     let count = usize::try_from(u32_at(head, 8)).ok()?;
     let headers_end = count.checked_mul(BLOCK_HEADER)?.checked_add(INDEX_HEADER)?;
@@ -69,7 +69,7 @@ pub(super) fn decode(payload: &[u8]) -> Option<Index<'_>> {
         formats.push((u64_at(at, 0), encoded));
     }
     let previous = Some(u64_at(head, 0)).filter(|previous| *previous != 0);
-    Some(Index { previous, headers, formats })
+    Some(BlockIndex { previous, headers, formats })
 }
 
 /// Reads the indexes of a finished file of `len` bytes: the headers of all its blocks, indexes included, in order.

@@ -216,11 +216,11 @@ fn gather(parts: &[IoSlice<'_>], mut at: usize, mut out: &mut [u8]) {
 /// The blocks that have times.
 #[derive(Debug, Default)]
 pub(super) struct Timeline {
-    entries: Vec<Entry>,
+    entries: Vec<BlockTimes>,
 }
 
 #[derive(Debug)]
-struct Entry {
+struct BlockTimes {
     block: usize,
     times: (Time, Time),
     latest_so_far: Time,
@@ -231,8 +231,8 @@ impl Timeline {
     fn new(reader: &Reader) -> Timeline {
         let timed =
             reader.blocks.iter().enumerate().filter_map(|(block, b)| b.header.times.map(|times| (block, times)));
-        let mut entries: Vec<Entry> = timed
-            .map(|(block, times)| Entry { block, times, latest_so_far: times.1, earliest_from_here: times.0 })
+        let mut entries: Vec<BlockTimes> = timed
+            .map(|(block, times)| BlockTimes { block, times, latest_so_far: times.1, earliest_from_here: times.0 })
             .collect();
         for i in 1..entries.len() {
             entries[i].latest_so_far = entries[i].latest_so_far.max(entries[i - 1].latest_so_far);
@@ -276,7 +276,7 @@ fn behind(time: Time, end: Bound<Time>) -> bool {
 #[derive(Debug, Clone)]
 pub struct InTime<'a> {
     reader: &'a Reader,
-    ahead: &'a [Entry],
+    ahead: &'a [BlockTimes],
     range: (Bound<Time>, Bound<Time>),
     current: Option<BlockWalk<'a>>,
 }

@@ -174,11 +174,11 @@ fn frames((mut one, mut other): (Link, Link), length: usize, count: usize) -> f6
     let writer = thread::spawn(move || {
         let mut left = count;
         while left > 0 {
-            while one.room() > 0 && left > 0 {
+            while one.credit_left() > 0 && left > 0 {
                 one.send(Frame::new(DATA, 0, left as u32, payload.clone()));
                 left -= 1;
             }
-            if left > 0 && one.room() == 0 {
+            if left > 0 && one.credit_left() == 0 {
                 let event = one.wait(Some(Instant::now() + Duration::from_secs(60)));
                 assert!(matches!(event, None | Some(Event::Opened(_))), "{event:?}");
             }

@@ -64,7 +64,7 @@ pub struct PeerInfo {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum ConnectionState {
     Running,
     /// This side has said that it wants to end; the goodbye goes behind all data.
     Closing {
@@ -77,7 +77,7 @@ enum State {
 #[derive(Debug)]
 pub struct Connection {
     options: LinkOptions,
-    state: State,
+    state: ConnectionState,
     opening: Option<(Box<Initiator>, Instant)>,
     /// Goes before everything else, as it is.
     prelude: Vec<u8>,
@@ -108,7 +108,7 @@ impl Connection {
         let mut output = Output::new(slabs.clone());
         output.push_link_frame(&LinkFrame::Hello(Hello::of(options)).encode());
         Connection {
-            state: State::Running,
+            state: ConnectionState::Running,
             opening: None,
             prelude: Vec::new(),
             cipher: None,
@@ -191,7 +191,7 @@ impl Connection {
     /// Whether this side's pool should be offered before this frame is sent: it will lie there, or the next like it.
     pub(crate) fn wants_pool(&self, frame: &Frame) -> bool {
         let can_offer = || self.sharing.as_ref().is_some_and(Sharing::can_offer) && self.is_sharing_agreed();
-        is_for_pool(frame.kind, &frame.payload) && self.state == State::Running && can_offer()
+        is_for_pool(frame.kind, &frame.payload) && self.state == ConnectionState::Running && can_offer()
     }
 
     /// Offers this side's pool of so many bytes. `None`: there is none, and never will be.
@@ -220,7 +220,7 @@ impl Connection {
     /// Where received bytes go. Empty when nothing more should be read for now: frames must be taken first, or the link
     /// has ended.
     pub fn space(&mut self) -> &mut [u8] {
-        if self.state == State::Ended || self.input.block_bytes() >= UNTAKEN_BYTES {
+        if self.state == ConnectionState::Ended || self.input.block_bytes() >= UNTAKEN_BYTES {
             return &mut [];
         }
         match (&mut self.opening, &mut self.cipher) {
@@ -263,13 +263,13 @@ impl Connection {
         let in_frame = !self.input.bytes().is_empty() || self.cipher.as_ref().is_some_and(|cipher| cipher.has_part());
         match self.state {
             // Nobody is there to take anything.
-            State::Ended => self.output.held.let_go(),
-            State::Closing { .. } => {
+            ConnectionState::Ended => self.output.held.let_go(),
+            ConnectionState::Closing { .. } => {
                 self.finish(Event::Closed);
                 self.output.held.let_go();
             }
-            State::Running if self.opening.is_some() => self.fail(OpeningError::Refused.into()),
-            State::Running => self.fail(LinkError::Ended { in_frame }),
+            ConnectionState::Running if self.opening.is_some() => self.fail(OpeningError::Refused.into()),
+            ConnectionState::Running => self.fail(LinkError::Ended { in_frame }),
         }
     }
 
@@ -331,9 +331,9 @@ impl Connection {
         if let Some((initiator, _)) = &self.opening {
             return !initiator.transmit().is_empty();
         }
-        let goodbye = self.state == (State::Closing { goodbye_staged: false }) && !self.output.has_queued();
+        let goodbye = self.state == (ConnectionState::Closing { goodbye_staged: false }) && !self.output.has_queued();
         let sealed = self.cipher.as_ref().is_some_and(|cipher| !cipher.transmit().is_empty());
-        let about_pools = self.is_report_due() || (self.state != State::Ended && self.is_pool_wanted());
+        let about_pools = self.is_report_due() || (self.state != ConnectionState::Ended && self.is_pool_wanted());
         goodbye || sealed || about_pools || !self.prelude.is_empty() || self.output.can_go(&self.send_credit)
     }
 
@@ -350,7 +350,7 @@ impl Connection {
     /// When [`handle_timeout`](Self::handle_timeout) has something to do.
     pub fn poll_timeout(&self) -> Option<Instant> {
         match (&self.opening, self.state) {
-            (_, State::Ended) => None,
+            (_, ConnectionState::Ended) => None,
             (Some((_, deadline)), _) => Some(*deadline),
             (None, _) => self.liveness.next(),
         }
@@ -358,7 +358,7 @@ impl Connection {
 
     /// Time has passed.
     pub fn handle_timeout(&mut self, now: Instant) {
-        if self.state == State::Ended {
+        if self.state == ConnectionState::Ended {
             return;
         }
         if let Some((_, deadline)) = &self.opening {
@@ -384,7 +384,7 @@ impl Connection {
     /// Queues a frame. Data waits here for credit, in order. What is sent after [`close`](Self::close) or after the end
     /// is dropped. A payload that is longer than [`LinkOptions::max_payload`] ends the link ([`LinkError::TooLong`]).
     pub fn send(&mut self, frame: Frame) {
-        if self.state != State::Running {
+        if self.state != ConnectionState::Running {
             return;
         }
         let (length, limit) = (frame.payload.len(), self.options.max_payload);
@@ -397,7 +397,7 @@ impl Connection {
     }
 
     /// Bytes of data that may be queued before the sender should stop.
-    pub fn room(&self) -> usize {
+    pub fn credit_left(&self) -> usize {
         let credit = usize::try_from(self.send_credit.left()).unwrap_or(usize::MAX);
         credit.saturating_sub(self.output.data_bytes())
     }
@@ -414,7 +414,7 @@ impl Connection {
         if !self.formats.teach(format.id(), length) {
             return Err(SendError::TooManyFormats(self.options.formats));
         }
-        if self.state == State::Running {
+        if self.state == ConnectionState::Running {
             self.push_description(format);
         }
         Ok(())
@@ -455,7 +455,7 @@ impl Connection {
     /// The user is done with data frames that [cost](Frame::cost) so much: the peer may send as much again.
     pub fn release(&mut self, cost: usize) {
         self.receive_credit.release(cost);
-        if self.state != State::Ended
+        if self.state != ConnectionState::Ended
             && let Some(total) = self.receive_credit.grant()
         {
             self.push_credit(total);
@@ -464,8 +464,8 @@ impl Connection {
 
     /// Says goodbye behind everything that is queued.
     pub fn close(&mut self) {
-        if self.state == State::Running {
-            self.state = State::Closing { goodbye_staged: false };
+        if self.state == ConnectionState::Running {
+            self.state = ConnectionState::Closing { goodbye_staged: false };
         }
     }
 
@@ -474,11 +474,11 @@ impl Connection {
     pub fn is_finished(&self) -> bool {
         let sealed = self.cipher.as_ref().is_some_and(|cipher| !cipher.transmit().is_empty());
         match self.state {
-            State::Running => false,
-            State::Closing { goodbye_staged } => {
+            ConnectionState::Running => false,
+            ConnectionState::Closing { goodbye_staged } => {
                 goodbye_staged && self.output.is_empty() && !sealed && !self.output.is_owed()
             }
-            State::Ended => true,
+            ConnectionState::Ended => true,
         }
     }
 
@@ -541,7 +541,7 @@ impl Connection {
                     at += size;
                     for_users += u64::from(!is_link);
                     // Nothing counts after a goodbye.
-                    if self.state == State::Ended {
+                    if self.state == ConnectionState::Ended {
                         break Ok(());
                     }
                 }
@@ -701,7 +701,7 @@ impl Connection {
 
     /// Whether the peer should be told what was taken from its pool.
     fn is_report_due(&self) -> bool {
-        self.state != State::Ended && self.sharing.as_ref().is_some_and(Sharing::is_report_due)
+        self.state != ConnectionState::Ended && self.sharing.as_ref().is_some_and(Sharing::is_report_due)
     }
 
     fn push_credit(&mut self, total: u64) {
@@ -719,9 +719,9 @@ impl Connection {
             self.push_credit(total);
         }
         self.output.stage(&mut self.send_credit);
-        if self.state == (State::Closing { goodbye_staged: false }) && !self.output.has_queued() {
+        if self.state == (ConnectionState::Closing { goodbye_staged: false }) && !self.output.has_queued() {
             self.output.push_link_frame(&LinkFrame::Close.encode());
-            self.state = State::Closing { goodbye_staged: true };
+            self.state = ConnectionState::Closing { goodbye_staged: true };
         }
         if let Some(cipher) = &mut self.cipher
             && let Err(error) = cipher.seal(&mut self.output)
@@ -743,13 +743,13 @@ impl Connection {
     }
 
     fn finish(&mut self, event: Event) {
-        if self.state != State::Ended {
+        if self.state != ConnectionState::Ended {
             let peer = self.id.map(|id| id.index);
             match &event {
                 Event::Lost(error) => debug!(peer, %error, "a link is lost"),
                 _ => debug!(peer, "a link is closed"),
             }
-            self.state = State::Ended;
+            self.state = ConnectionState::Ended;
             self.end = Some(event);
             self.opening = None;
             self.output.clear();

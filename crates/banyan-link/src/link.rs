@@ -192,8 +192,8 @@ impl Link {
     /// Bytes of data that may still be queued before the sender should stop: the peer's credit, less what waits
     /// already. At 0 the sender stops; it grows when frames of the peer arrive. Who does not stop loses the link in the
     /// end ([`LinkError::Overfull`]).
-    pub fn room(&self) -> usize {
-        self.connection.room()
+    pub fn credit_left(&self) -> usize {
+        self.connection.credit_left()
     }
 
     /// Sends a record, and before the first of its format the description.
@@ -438,7 +438,7 @@ impl Link {
         let start = Instant::now();
         let mut now = start;
         let yield_until = self.patience.yield_until(start);
-        let had_room = self.room() > 0;
+        let had_credit = self.credit_left() > 0;
         loop {
             self.tick(now);
             self.flush(now);
@@ -458,7 +458,7 @@ impl Link {
                 }
                 return Some(event);
             }
-            if deadline.is_some_and(|deadline| now >= deadline) || (!had_room && self.room() > 0) {
+            if deadline.is_some_and(|deadline| now >= deadline) || (!had_credit && self.credit_left() > 0) {
                 self.patience.waited(now - start);
                 return None;
             }

@@ -347,7 +347,7 @@ fn strangers_of_another_user(address: &Address, count: usize) -> Vec<UnixStream>
 
 #[test]
 #[expect(clippy::print_stderr, reason = "a test that is left out says so")]
-fn processes_of_another_user_of_this_host_take_no_place_at_the_door() {
+fn processes_of_another_user_of_this_host_take_no_place_among_openings() {
     let options = LinkOptions::default();
     let address = Address::Abstract(format!("banyan-test-{}-users", std::process::id()));
     let mut listener = Listener::bind(&address, &options).unwrap();

@@ -137,11 +137,11 @@ fn much_more_than_the_window_goes_through_it() {
         let payload = bytes::Bytes::from(vec![7; 60_000]);
         let mut sent = 0;
         while sent < total {
-            while one.room() > 0 && sent < total {
+            while one.credit_left() > 0 && sent < total {
                 one.send(Frame::new(DATA, 0, 0, payload.clone()));
                 sent += payload.len() as u64;
             }
-            if one.room() == 0 {
+            if one.credit_left() == 0 {
                 let event = one.wait(deadline());
                 assert!(matches!(event, None | Some(Event::Opened(_))), "{event:?}");
             }

@@ -75,16 +75,16 @@ pub struct Decoder {
     options: DecodeOptions,
     formats: HashMap<FormatId, Format, foldhash::fast::RandomState>,
     morphs: Vec<Morph>,
-    ways: HashMap<Pair, Way, foldhash::fast::RandomState>,
+    ways: HashMap<FormatPair, Way, foldhash::fast::RandomState>,
     /// The route taken last: most records are of the same formats as the one before.
-    last: Option<(Pair, u32)>,
+    last: Option<(FormatPair, u32)>,
     routes: Vec<Route>,
     converted: Buffer,
 }
 
 /// The formats of sender and receiver, the latter by its [receiving id](Format::receiving_id).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-struct Pair {
+struct FormatPair {
     source: FormatId,
     target: FormatId,
 }
@@ -245,7 +245,7 @@ impl Decoder {
     #[inline(never)]
     fn convert_next(&mut self, id: FormatId, target: &Format, body: &[u8]) -> bool {
         if let Some((last, route)) = &self.last
-            && *last == (Pair { source: id, target: target.receiving_id() })
+            && *last == (FormatPair { source: id, target: target.receiving_id() })
             && body.len() <= self.options.limits.body_bytes
             && let Some(Route::Convert { plan, interpreted_bytes_left: 0 }) = self.routes.get(*route as usize)
         {
@@ -260,7 +260,7 @@ impl Decoder {
         if body.len() > self.options.limits.body_bytes {
             return Err(self.too_long(body));
         }
-        let pair = Pair { source: id, target: target.receiving_id() };
+        let pair = FormatPair { source: id, target: target.receiving_id() };
         let route = match &self.last {
             Some((last, route)) if *last == pair => *route,
             _ => match self.way(id, target)? {
@@ -298,7 +298,7 @@ impl Decoder {
     /// The way from one format to another, decided when first asked for.
     #[inline]
     fn way(&mut self, id: FormatId, target: &Format) -> Result<Way, DecodeError> {
-        let pair = Pair { source: id, target: target.receiving_id() };
+        let pair = FormatPair { source: id, target: target.receiving_id() };
         match self.ways.get(&pair) {
             Some(way) => Ok(*way),
             None => self.new_way(pair, target),
@@ -306,7 +306,7 @@ impl Decoder {
     }
 
     #[cold]
-    fn new_way(&mut self, pair: Pair, target: &Format) -> Result<Way, DecodeError> {
+    fn new_way(&mut self, pair: FormatPair, target: &Format) -> Result<Way, DecodeError> {
         let route = match self.decide(pair.source, target) {
             // Its description may still come.
             Err(error @ DecodeError::UnknownFormat(_)) => return Err(error),

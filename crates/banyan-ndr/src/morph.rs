@@ -13,7 +13,7 @@ use std::sync::Arc;
 pub(crate) use partial::Partial;
 
 use crate::reflect::RecordView;
-use crate::reflect::path::{self, Segment, push_name};
+use crate::reflect::path::{self, PathSegment, push_name};
 use crate::{DecodeError, DecodeOptions, DynRecord, Format, FormatId, Type, Value, reflect};
 
 type Compute = dyn Fn(&RecordView<'_>) -> Result<Value, String> + Send + Sync;
@@ -216,7 +216,7 @@ fn has_path(format: &Format, path: &str) -> bool {
     let Ok(segments) = path::parse(path) else { return false };
     let mut ty = Some(reflect::root_type(format));
     segments.iter().all(|segment| {
-        let Segment::Name(name) = segment else { return false };
+        let PathSegment::Name(name) = segment else { return false };
         match ty.map(Type::innermost) {
             Some(Type::Record(id)) => {
                 let field = format.field_of(*id, name);

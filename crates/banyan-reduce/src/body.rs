@@ -72,7 +72,7 @@ impl<'b> Writer<'b> {
     }
 
     /// Room for `count` items of `size` bytes, zero, and the span at `at` that leads there.
-    pub(super) fn room(&mut self, at: usize, count: usize, size: usize) -> usize {
+    pub(super) fn reserve(&mut self, at: usize, count: usize, size: usize) -> usize {
         if count == 0 {
             return at;
         }
@@ -95,14 +95,14 @@ impl<'b> Writer<'b> {
 
     pub(super) fn bytes(&mut self, at: usize, bytes: &[u8]) {
         if !bytes.is_empty() {
-            let target = self.room(at, bytes.len(), 1);
+            let target = self.reserve(at, bytes.len(), 1);
             self.put_slice(target, bytes);
         }
     }
 
     /// A list of blobs or texts.
     pub(super) fn blobs<'v>(&mut self, at: usize, blobs: impl ExactSizeIterator<Item = &'v [u8]>) {
-        let spans = self.room(at, blobs.len(), SPAN);
+        let spans = self.reserve(at, blobs.len(), SPAN);
         blobs.enumerate().for_each(|(index, blob)| self.bytes(spans + index * SPAN, blob));
     }
 
@@ -119,7 +119,7 @@ impl<'b> Writer<'b> {
     /// A list of values of one kind.
     pub(super) fn values<'v>(&mut self, at: usize, kind: Kind, values: impl ExactSizeIterator<Item = &'v Value>) {
         let size = size(kind);
-        let target = self.room(at, values.len(), size);
+        let target = self.reserve(at, values.len(), size);
         values.enumerate().for_each(|(index, value)| self.value(target + index * size, value));
     }
 }

@@ -23,7 +23,7 @@ const MOST_BYTES: usize = 256 << 20;
 const MOST_FORMATS: usize = 256;
 
 /// Places in the record, in the layout of this machine.
-struct Layout {
+struct CollectLayout {
     format: Format,
     formats: usize,
     records: usize,
@@ -37,7 +37,7 @@ struct Layout {
 /// Bytes of one reference to bytes.
 const SPAN: usize = 2 * PointerWidth::NATIVE.bytes();
 
-static LAYOUT: LazyLock<Layout> = LazyLock::new(|| {
+static LAYOUT: LazyLock<CollectLayout> = LazyLock::new(|| {
     let list = |item| Type::List { item: Box::new(item) };
     let number = Type::Int { width: 4, signed: false };
     let root =
@@ -53,7 +53,7 @@ static LAYOUT: LazyLock<Layout> = LazyLock::new(|| {
     let entry = format.record(DefId(1));
     let places: Vec<usize> = format.fields().iter().chain(&entry.fields).map(|field| field.offset as usize).collect();
     let [formats, records, rank, number, body] = places[..] else { unreachable!("there are five fields") };
-    Layout { formats, records, size: entry.size as usize, rank, number, body, format }
+    CollectLayout { formats, records, size: entry.size as usize, rank, number, body, format }
 });
 
 /// A record of one member, out of a wave that was collected.
@@ -217,7 +217,7 @@ impl<'a> Entries<'a> {
     fn write(&self, out: &mut Buffer) {
         let mut out = Writer::new(out, LAYOUT.format.size());
         out.blobs(LAYOUT.formats, self.formats.iter().copied());
-        let first = out.room(LAYOUT.records, self.records.len(), LAYOUT.size);
+        let first = out.reserve(LAYOUT.records, self.records.len(), LAYOUT.size);
         for (index, (rank, number, body)) in self.records.iter().enumerate() {
             let at = first + index * LAYOUT.size;
             out.put(at + LAYOUT.rank, rank.to_ne_bytes());

@@ -23,12 +23,12 @@ pub(super) struct Input {
     pub(super) id: FormatId,
     /// Shared with the layout, so that a look tells that they are the same.
     pub(super) columns: Arc<Columns>,
-    pub(super) way: Way,
+    pub(super) way: PartSort,
 }
 
 /// The two sorts of parts.
 #[derive(Debug)]
-pub(super) enum Way {
+pub(super) enum PartSort {
     /// A member's record.
     Record {
         /// By function.
@@ -103,7 +103,7 @@ impl Input {
             true => Whole::new(&steps, format, &Layout::new(specification, &columns)?),
             false => None,
         };
-        Ok(Input { id: format.id(), columns, way: Way::Record { steps, keys, whole } })
+        Ok(Input { id: format.id(), columns, way: PartSort::Record { steps, keys, whole } })
     }
 
     /// Compiles a partial result.
@@ -120,7 +120,7 @@ impl Input {
                 (!plan.is_identity()).then(|| Box::new(plan))
             }
         };
-        Ok(Input { id: format.id(), columns, way: Way::Partial { layout: Box::new(layout), plan } })
+        Ok(Input { id: format.id(), columns, way: PartSort::Partial { layout: Box::new(layout), plan } })
     }
 }
 

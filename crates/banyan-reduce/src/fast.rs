@@ -20,7 +20,7 @@ use super::whole::{WholeRun, WholeStep};
 use super::{Fault, Function, Part};
 
 /// Takes the number at a place of each record; fails with the position of the record.
-type Run = fn(&mut Cell, &[Part<'_>], usize) -> Result<(), (usize, Fault)>;
+type TakeNumbers = fn(&mut Cell, &[Part<'_>], usize) -> Result<(), (usize, Fault)>;
 
 /// Takes the number at a place of each row of a member, one a wave; none if a sum is too large.
 type StripRun = fn(&mut Strip, Rows<'_>, usize, u32) -> Option<()>;
@@ -35,7 +35,7 @@ pub(super) struct Fast {
 /// The same for some members of a wave, for the waves of a member, and for all members of a wave.
 #[derive(Debug, Clone, Copy)]
 struct Runs {
-    members: Run,
+    members: TakeNumbers,
     waves: StripRun,
     whole: WholeRun,
 }

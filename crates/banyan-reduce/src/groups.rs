@@ -177,7 +177,7 @@ impl State {
             (State::Whole(cells), _) => write_row(cells, out, shape, 0, what),
             (State::Groups(groups), Some(grouped)) => {
                 out.put(grouped.ungrouped, groups.ungrouped.to_ne_bytes());
-                let start = out.room(grouped.groups, groups.rows.len(), grouped.size);
+                let start = out.reserve(grouped.groups, groups.rows.len(), grouped.size);
                 for (index, (key, row)) in groups.rows.iter_mut().enumerate() {
                     let at = start + index * grouped.size;
                     for (value, place) in key.iter().zip(&grouped.keys) {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use banyan_ndr::{Buffer, DecodeError, DynRecord, Format, Limits};
 
 use super::body::{Reader, Writer};
-use super::compiled::{Evaluation, Input, Way};
+use super::compiled::{Evaluation, Input, PartSort};
 use super::groups::{State, What};
 use super::layout::{Columns, Layout};
 use super::strip::{Rows, Strip};
@@ -171,8 +171,8 @@ impl Reduction {
         self.is_empty = false;
         let longest = self.limits.value_bytes;
         match &input.way {
-            Way::Record { steps, keys, .. } => state.take(&self.specification, steps, keys, parts, longest),
-            Way::Partial { layout, plan } => {
+            PartSort::Record { steps, keys, .. } => state.take(&self.specification, steps, keys, parts, longest),
+            PartSort::Partial { layout, plan } => {
                 let body = match plan {
                     None => part.body,
                     Some(plan) => {
@@ -195,8 +195,8 @@ impl Reduction {
         }
         let input = self.records.of(first.format, false, &self.specification, self.limits.formats).ok()?;
         match &input.way {
-            Way::Record { whole, .. } => whole.as_ref().filter(|whole| whole.fits(parts)),
-            Way::Partial { .. } => None,
+            PartSort::Record { whole, .. } => whole.as_ref().filter(|whole| whole.fits(parts)),
+            PartSort::Partial { .. } => None,
         }
     }
 
@@ -284,7 +284,7 @@ impl Reduction {
             strips.iter_mut().for_each(|strip| strip.begin(part.bodies.len() as usize));
         }
         match &input.way {
-            Way::Record { steps, .. } => {
+            PartSort::Record { steps, .. } => {
                 let rank = part.members.first()?;
                 strips.iter_mut().zip(steps).try_for_each(|(strip, step)| match step {
                     Evaluation::Fast(fast) => fast.run_waves(strip, rows, rank),
@@ -292,11 +292,11 @@ impl Reduction {
                     Evaluation::General(_) | Evaluation::Missing(_) => None,
                 })
             }
-            Way::Partial { plan: None, .. } => {
+            PartSort::Partial { plan: None, .. } => {
                 let mut pairs = strips.iter_mut().zip(layout.partial.places(0));
                 pairs.try_for_each(|(strip, places)| strip.merge(rows, places, part.members))
             }
-            Way::Partial { plan: Some(_), .. } => None,
+            PartSort::Partial { plan: Some(_), .. } => None,
         }
     }
 

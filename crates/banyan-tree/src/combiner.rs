@@ -15,7 +15,7 @@ use banyan_ndr::{Buffer, Format, FormatId};
 use banyan_reduce::{Alignment, Bodies, COLLECT, Filter, FilterRole, Filters, Output, Part, PartRun, Recovery};
 
 use crate::format_book::FormatBook;
-use crate::ids::Wave;
+use crate::ids::WaveNumber;
 use crate::message::Opening;
 use crate::recycled::Recycled;
 use crate::run::Run;
@@ -134,7 +134,7 @@ impl Transformation for Timed {
 type Made = Result<(Format, Buffer), TransformationError>;
 
 /// A format of parts.
-struct Known {
+struct KnownFormat {
     format: Format,
     /// Whether filters made the parts.
     is_partial: bool,
@@ -150,7 +150,7 @@ struct Combiner {
     filter: Box<dyn Filter>,
     formats: FormatBook,
     /// Formats of parts, to be had without a lock.
-    known: Vec<Known>,
+    known: Vec<KnownFormat>,
     /// Fields that members lack, of which the node was not told.
     missing: Vec<MissingField>,
     /// The format of what the filter made last, which is in the book.
@@ -159,15 +159,15 @@ struct Combiner {
     /// Memory of large records that the filter has made.
     recycled: Recycled,
     /// A wave that the filter has seen and that could not be part of the run before, with what came of it.
-    seen: Option<(Wave, Made)>,
+    seen: Option<(WaveNumber, Made)>,
     /// On a stream without waves: a record that the filter has seen and that could not be part of the run before. What came of it
     /// is in the output.
-    waiting: Option<(Wave, Result<(), TransformationError>)>,
+    waiting: Option<(WaveNumber, Result<(), TransformationError>)>,
 }
 
 impl Combiner {
     fn combine(&mut self, parts: &[Run], place: FilterRole) -> Result<Bodies, TransformationError> {
-        let first = parts.first().map_or(Wave(0), |part| part.first);
+        let first = parts.first().map_or(WaveNumber(0), |part| part.first);
         let places = self.find_formats(parts)?;
         // Taken out while the filter, which is a part of this as well, works.
         let known = std::mem::take(&mut self.known);
@@ -299,13 +299,13 @@ impl Combiner {
 
     fn find_format(&mut self, part: &Run) -> Result<usize, TransformationError> {
         let (id, is_partial) = (part.bodies.format(), part.is_partial);
-        let is_of_part = |known: &Known| known.is_partial == is_partial && known.format.id() == id;
+        let is_of_part = |known: &KnownFormat| known.is_partial == is_partial && known.format.id() == id;
         let at = match self.known.iter().position(is_of_part) {
             Some(at) => at,
             None => {
                 let format = self.formats.get(id).ok_or_else(|| unknown(part))?;
                 let lacks = self.filter.lacks(&format, is_partial).into_iter().map(Arc::from).collect();
-                self.known.push(Known { format, is_partial, lacks, noted: RankSet::new() });
+                self.known.push(KnownFormat { format, is_partial, lacks, noted: RankSet::new() });
                 self.known.len() - 1
             }
         };
@@ -318,7 +318,7 @@ impl Combiner {
     /// A part in this format lacks fields. What was made of several members' records says nothing of each.
     #[cold]
     fn note_missing(&mut self, at: usize, members: &RankSet) {
-        let Known { lacks, noted, .. } = &mut self.known[at];
+        let KnownFormat { lacks, noted, .. } = &mut self.known[at];
         if let Some(member) = members.only().filter(|member| !noted.contains(*member)) {
             noted.insert(member);
             self.missing.extend(lacks.iter().map(|field| MissingField { field: Arc::clone(field), member }));
@@ -329,7 +329,7 @@ impl Combiner {
     fn one_by_one(
         &mut self,
         parts: &[PartRun<'_>],
-        first: Wave,
+        first: WaveNumber,
         place: FilterRole,
         seen: Option<Made>,
     ) -> Result<Bodies, TransformationError> {

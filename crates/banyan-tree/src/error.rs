@@ -5,7 +5,7 @@ use banyan_ndr::{DecodeError, EncodeError, FormatId};
 use banyan_reduce::AlignmentError;
 
 use crate::format_book::FormatRefused;
-use crate::ids::{NodeId, StreamId, Wave};
+use crate::ids::{NodeId, StreamId, WaveNumber};
 use crate::transformation::TransformationError;
 use banyan_topology::TopologyError;
 
@@ -170,7 +170,7 @@ pub enum TreeError {
         /// The stream.
         stream: StreamId,
         /// The wave; it counts as received.
-        wave: Wave,
+        wave: WaveNumber,
         /// Why.
         cause: String,
     },

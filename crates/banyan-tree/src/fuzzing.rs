@@ -73,7 +73,7 @@ pub fn polite_words() -> Vec<Vec<u8>> {
     let bodies = Bodies::one(format, Bytes::from_static(&[2; 8]));
     let run = |rank: u32, first: u64| {
         let (stream, members) = (StreamId(1), Arc::new(RankSet::from_iter([rank])));
-        let first = crate::ids::Wave(first);
+        let first = crate::ids::WaveNumber(first);
         Message::Run(Run {
             stream,
             first,
@@ -96,7 +96,7 @@ pub fn polite_words() -> Vec<Vec<u8>> {
         Message::Again(StreamId(1)),
         Message::WantReceipt(StreamId(1)),
     ];
-    let next = crate::ids::Wave(0);
+    let next = crate::ids::WaveNumber(0);
     let up = [
         Message::Participate { stream: StreamId(1), next },
         run(1, 0),

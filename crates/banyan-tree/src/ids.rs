@@ -69,16 +69,16 @@ impl StreamId {
 
 /// The number of a wave of a stream: wave k holds the k-th packets of all members.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-pub struct Wave(pub u64);
+pub struct WaveNumber(pub u64);
 
-impl Wave {
+impl WaveNumber {
     /// The wave so many later.
-    pub fn after(self, waves: u32) -> Wave {
-        Wave(self.0.saturating_add(u64::from(waves)))
+    pub fn after(self, waves: u32) -> WaveNumber {
+        WaveNumber(self.0.saturating_add(u64::from(waves)))
     }
 
     /// How many waves lie between this one and a later one.
-    pub fn until(self, later: Wave) -> u64 {
+    pub fn until(self, later: WaveNumber) -> u64 {
         later.0.saturating_sub(self.0)
     }
 }
@@ -87,10 +87,10 @@ impl Wave {
 /// have 16 bits, so that all numbers stay below 2⁶³.
 const RECORDS_OF_A_LIFE: u64 = 1 << 47;
 
-impl Wave {
+impl WaveNumber {
     /// On a stream without waves, the number of the first record of a member's process: that of its first process is 0.
-    pub(crate) fn first_record(life: u32) -> Wave {
-        Wave(u64::from(life).saturating_mul(RECORDS_OF_A_LIFE))
+    pub(crate) fn first_record(life: u32) -> WaveNumber {
+        WaveNumber(u64::from(life).saturating_mul(RECORDS_OF_A_LIFE))
     }
 
     /// On a stream without waves, which of its member's processes has sent this record.
@@ -122,7 +122,7 @@ impl fmt::Display for StreamId {
     }
 }
 
-impl fmt::Display for Wave {
+impl fmt::Display for WaveNumber {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "wave {}", self.0)
     }

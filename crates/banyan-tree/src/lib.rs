@@ -61,7 +61,7 @@ pub use banyan_topology as topology;
 pub use combiner::Combiners;
 pub use error::TreeError;
 pub use format_book::{FormatBook, FormatRefused};
-pub use ids::{Epoch, Level, LinkId, NodeId, StreamId, Time, Wave as WaveNumber};
+pub use ids::{Epoch, Level, LinkId, NodeId, StreamId, Time, WaveNumber};
 pub use incoming::Incoming;
 pub use invitation::Invitation;
 pub use message::{

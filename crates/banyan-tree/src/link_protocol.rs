@@ -20,7 +20,7 @@ use crate::wire::{ADDRESSES, AddressBook, Decoder, Encoder, LONGEST_MESSAGE, MEM
 /// The socket of a link: frames with credit, in order.
 pub(crate) trait FrameSocket {
     /// Bytes that may be sent before the peer has to give credit.
-    fn room(&self) -> usize;
+    fn credit_left(&self) -> usize;
     fn send(&mut self, frame: Frame);
     /// Describes a format to the peer, once.
     fn send_format(&mut self, format: &Format) -> Result<(), SendError>;
@@ -279,7 +279,7 @@ impl LinkProtocol {
                 self.shared.bytes_sent += frame.cost() as u64;
                 continue;
             }
-            if socket.room() == 0 {
+            if socket.credit_left() == 0 {
                 self.outbox.push_front(frame);
                 break;
             }
@@ -414,8 +414,8 @@ impl LinkProtocol {
 }
 
 impl FrameSocket for Link {
-    fn room(&self) -> usize {
-        Link::room(self)
+    fn credit_left(&self) -> usize {
+        Link::credit_left(self)
     }
 
     fn send(&mut self, frame: Frame) {
@@ -445,8 +445,8 @@ impl FrameSocket for Link {
 
 /// A link without a socket.
 impl FrameSocket for Connection {
-    fn room(&self) -> usize {
-        Connection::room(self)
+    fn credit_left(&self) -> usize {
+        Connection::credit_left(self)
     }
 
     fn send(&mut self, frame: Frame) {

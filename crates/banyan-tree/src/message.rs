@@ -7,7 +7,7 @@ use banyan_ndr::FormatId;
 use banyan_reduce::Bodies;
 use bytes::Bytes;
 
-use crate::ids::{Epoch, Level, NodeId, StreamId, Wave};
+use crate::ids::{Epoch, Level, NodeId, StreamId, WaveNumber};
 use crate::node::Figures;
 use crate::run::Run;
 use crate::stream_options::{Direction, StreamOptions};
@@ -53,7 +53,7 @@ pub enum Message {
         /// The stream.
         stream: StreamId,
         /// The wave.
-        next: Wave,
+        next: WaveNumber,
     },
     /// Upwards: do not wait for me.
     Withdraw(StreamId),
@@ -68,7 +68,7 @@ pub enum Message {
         /// The stream.
         stream: StreamId,
         /// The first wave it has not taken.
-        until: Wave,
+        until: WaveNumber,
     },
 
     /// Downwards: waves before this one are whole, or have begun without you, though the front-end may not have taken them:
@@ -77,7 +77,7 @@ pub enum Message {
         /// The stream.
         stream: StreamId,
         /// The wave to begin with.
-        next: Wave,
+        next: WaveNumber,
     },
 
     /// Downwards: I have taken so many bytes of records that do not wait for others.
@@ -93,7 +93,7 @@ pub enum Message {
         /// The stream, which has no waves and loses nothing.
         stream: StreamId,
         /// For each member the first record that was not taken.
-        until: Vec<(u32, Wave)>,
+        until: Vec<(u32, WaveNumber)>,
     },
 
     /// Downwards: a packet of a stream.
@@ -135,7 +135,7 @@ pub enum Message {
         /// Which of its filters.
         direction: Direction,
         /// The first wave, or packet.
-        wave: Wave,
+        wave: WaveNumber,
         /// Why.
         cause: Arc<str>,
     },
@@ -162,7 +162,7 @@ pub enum Message {
         /// The stream.
         stream: StreamId,
         /// The wave.
-        wave: Wave,
+        wave: WaveNumber,
         /// Who is missing at the front-end: some of them may have contributed, and wait below for the others.
         members: Arc<RankSet>,
     },
@@ -171,7 +171,7 @@ pub enum Message {
         /// The stream.
         stream: StreamId,
         /// The wave.
-        wave: Wave,
+        wave: WaveNumber,
     },
     /// Upwards: send me the packets from this one on.
     Resend {
@@ -275,7 +275,7 @@ pub struct Succession {
     /// Which of its processes it is now: 0 was the first.
     pub life: u32,
     /// For each of its streams that was open then, the first wave that no process before it can contribute to.
-    pub free: Vec<(StreamId, Wave)>,
+    pub free: Vec<(StreamId, WaveNumber)>,
 }
 
 /// A node that may become someone's parent.

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::error::TreeError;
-use crate::ids::Wave;
+use crate::ids::WaveNumber;
 use crate::wire::LONGEST_MESSAGE;
 
 /// Waves that travel together at most: enough that what a batch costs is nothing beside its records, few enough that
@@ -107,9 +107,9 @@ pub(crate) struct Pending {
     /// When the last batch went, in ticks of a few milliseconds.
     went: i64,
     /// The wave of the first of them.
-    first: Wave,
+    first: WaveNumber,
     /// A batch that found no room, and the wave of its first record: it goes before all others.
-    refused: Option<(Wave, Bodies)>,
+    refused: Option<(WaveNumber, Bodies)>,
 }
 
 impl Pending {
@@ -126,7 +126,7 @@ impl Pending {
             size: 0,
             ends: Vec::new(),
             went: 0,
-            first: Wave(0),
+            first: WaveNumber(0),
             refused: None,
         }
     }
@@ -142,7 +142,7 @@ impl Pending {
     }
 
     /// The wave of the record that is added next, when this one is next on the stream: those that wait come before it.
-    pub(crate) fn next_wave(&mut self, next: Wave) -> Wave {
+    pub(crate) fn next_wave(&mut self, next: WaveNumber) -> WaveNumber {
         if self.count == 0 {
             self.first = self.refused.as_ref().map_or(next, |(first, bodies)| first.after(bodies.len()));
         }
@@ -215,12 +215,12 @@ impl Pending {
     }
 
     /// Takes back a batch for which there is no room.
-    pub(crate) fn refuse(&mut self, first: Wave, bodies: Bodies) {
+    pub(crate) fn refuse(&mut self, first: WaveNumber, bodies: Bodies) {
         self.refused = Some((first, bodies));
     }
 
     /// Takes them out with the wave of the first, if there are any: a batch that was refused by itself, and the others after it.
-    pub(crate) fn take(&mut self) -> Option<(Wave, Bodies)> {
+    pub(crate) fn take(&mut self) -> Option<(WaveNumber, Bodies)> {
         if self.refused.is_some() {
             return self.refused.take();
         }

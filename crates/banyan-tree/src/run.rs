@@ -10,7 +10,7 @@ use std::sync::Arc;
 use banyan_boot::RankSet;
 use banyan_reduce::Bodies;
 
-use crate::ids::{StreamId, Wave};
+use crate::ids::{StreamId, WaveNumber};
 use crate::yields::Yields;
 
 /// The contributions of some members to some consecutive waves.
@@ -19,7 +19,7 @@ pub struct Run {
     /// The stream.
     pub stream: StreamId,
     /// The first wave; there is at least one.
-    pub first: Wave,
+    pub first: WaveNumber,
     /// Who contributed, to each of these waves.
     pub members: Arc<RankSet>,
     /// Whether this is sent for the first time, so that the receiver may combine it with others. What is sent again, or
@@ -41,7 +41,7 @@ impl Run {
     }
 
     /// The wave behind the last one.
-    pub fn end(&self) -> Wave {
+    pub fn end(&self) -> WaveNumber {
         self.first.after(self.len())
     }
 
@@ -65,7 +65,7 @@ impl Run {
     }
 
     /// The part of this run within some waves, if there is any.
-    pub fn within(&self, waves: Range<Wave>) -> Option<Run> {
+    pub fn within(&self, waves: Range<WaveNumber>) -> Option<Run> {
         let (start, end) = (self.first.max(waves.start), self.end().min(waves.end));
         if start >= end {
             return None;
@@ -102,7 +102,7 @@ mod tests {
         let bodies = Bodies::by_ends(format, ends.into(), bytes.into()).unwrap();
         Run {
             stream: StreamId(1),
-            first: Wave(10),
+            first: WaveNumber(10),
             members: Arc::default(),
             is_fresh: true,
             is_partial: false,
@@ -117,12 +117,12 @@ mod tests {
             lengths in prop::collection::vec(0u8..9, 1..20), first in 0u64..40, second in 0u64..40, then in 0u64..40,
         ) {
             let whole = run(&lengths);
-            let cut = whole.within(Wave(first)..Wave(40)).and_then(|run| run.within(Wave(second)..Wave(then)));
+            let cut = whole.within(WaveNumber(first)..WaveNumber(40)).and_then(|run| run.within(WaveNumber(second)..WaveNumber(then)));
             let from = first.max(second).max(10);
             let until = then.min(10 + lengths.len() as u64);
             prop_assert_eq!(cut.is_some(), from < until);
             if let Some(cut) = cut {
-                prop_assert_eq!((cut.first, cut.end()), (Wave(from), Wave(until)));
+                prop_assert_eq!((cut.first, cut.end()), (WaveNumber(from), WaveNumber(until)));
                 for (wave, body) in (from..until).zip(cut.bodies.iter()) {
                     let at = (wave - 10) as usize;
                     prop_assert_eq!(body, vec![at as u8; lengths[at] as usize]);
@@ -147,13 +147,13 @@ mod tests {
                 if run.bodies.are_absent() { return Vec::new(); }
                 run.bodies_of(record).map(|at| run.bodies.get(at).to_vec()).collect()
             };
-            prop_assert_eq!(whole.end(), Wave(10 + counts.len() as u64));
+            prop_assert_eq!(whole.end(), WaveNumber(10 + counts.len() as u64));
             prop_assert_eq!(whole.yielding() as usize, counts.iter().filter(|count| **count > 0).count());
-            let cut = whole.within(Wave(first)..Wave(until));
+            let cut = whole.within(WaveNumber(first)..WaveNumber(until));
             let (from, to) = (first.max(10), until.min(10 + counts.len() as u64));
             prop_assert_eq!(cut.is_some(), from < to);
             if let Some(cut) = cut {
-                prop_assert_eq!((cut.first, cut.end()), (Wave(from), Wave(to)));
+                prop_assert_eq!((cut.first, cut.end()), (WaveNumber(from), WaveNumber(to)));
                 for record in from..to {
                     let expected = of(&whole, (record - 10) as u32);
                     prop_assert_eq!(expected.len() as u32, counts[(record - 10) as usize]);

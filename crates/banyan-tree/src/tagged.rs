@@ -5,7 +5,7 @@ use banyan_ndr::{DynRecord, EncodeError, Format, Record};
 
 use crate::back_end::BackEnd;
 use crate::error::TreeError;
-use crate::ids::{StreamId, Wave};
+use crate::ids::{StreamId, WaveNumber};
 use crate::pending::{Body, Pending, ToSend, Typed};
 
 /// A record with a tag.
@@ -46,7 +46,7 @@ impl BackEnd {
     ///
     /// # Errors
     /// As [`send`](Self::send).
-    pub fn send_tagged<R: Record>(&mut self, stream: StreamId, tag: u32, record: &R) -> Result<Wave, TreeError> {
+    pub fn send_tagged<R: Record>(&mut self, stream: StreamId, tag: u32, record: &R) -> Result<WaveNumber, TreeError> {
         self.send_tagged_timeout(stream, tag, record, Deadline::NEVER)
     }
 
@@ -60,7 +60,7 @@ impl BackEnd {
         tag: u32,
         record: &R,
         limit: impl Into<Deadline>,
-    ) -> Result<Wave, TreeError> {
+    ) -> Result<WaveNumber, TreeError> {
         self.send_any(stream, &Tagged(tag, Typed(record)), limit.into())
     }
 
@@ -68,7 +68,7 @@ impl BackEnd {
     ///
     /// # Errors
     /// As [`send`](Self::send).
-    pub fn send_dyn_tagged(&mut self, stream: StreamId, tag: u32, record: &DynRecord) -> Result<Wave, TreeError> {
+    pub fn send_dyn_tagged(&mut self, stream: StreamId, tag: u32, record: &DynRecord) -> Result<WaveNumber, TreeError> {
         self.send_dyn_tagged_timeout(stream, tag, record, Deadline::NEVER)
     }
 
@@ -83,7 +83,7 @@ impl BackEnd {
         tag: u32,
         record: &DynRecord,
         limit: impl Into<Deadline>,
-    ) -> Result<Wave, TreeError> {
+    ) -> Result<WaveNumber, TreeError> {
         let body = record.to_body()?;
         self.send_any(stream, &Tagged(tag, Body(&record.format, &body)), limit.into())
     }

@@ -18,31 +18,31 @@ const SLURM: &str = "8";
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Test hosts, removed when this is dropped.
-pub(super) struct Hosts {
+pub(super) struct BenchHosts {
     name: String,
     count: &'static str,
     slurm: bool,
 }
 
-impl Hosts {
+impl BenchHosts {
     /// Hosts with ssh; `None`, and why, if they cannot be made here.
-    pub(super) fn ssh(runner: Runner) -> Option<Hosts> {
-        Hosts::up(runner, "ssh", SSH, false)
+    pub(super) fn ssh(runner: Runner) -> Option<BenchHosts> {
+        BenchHosts::up(runner, "ssh", SSH, false)
     }
 
     /// Nodes of a Slurm cluster.
-    pub(super) fn slurm(runner: Runner) -> Option<Hosts> {
-        Hosts::up(runner, "slurm", SLURM, true)
+    pub(super) fn slurm(runner: Runner) -> Option<BenchHosts> {
+        BenchHosts::up(runner, "slurm", SLURM, true)
     }
 
-    fn up(runner: Runner, what: &str, count: &'static str, slurm: bool) -> Option<Hosts> {
+    fn up(runner: Runner, what: &str, count: &'static str, slurm: bool) -> Option<BenchHosts> {
         let left_out = |why: &str| report::warn(&format!("left out: launches by {what}: {why}"));
         if let Err(Problem::LeftOut(why) | Problem::Failed(why)) = hosts::possible(runner, slurm) {
             left_out(&why);
             return None;
         }
         // Other runs may be at work on this machine.
-        let hosts = Hosts { name: format!("bench-{what}-{}", std::process::id()), count, slurm };
+        let hosts = BenchHosts { name: format!("bench-{what}-{}", std::process::id()), count, slurm };
         let mut command = hosts.command("up");
         command.arg(count).args(slurm.then_some("--slurm"));
         match (Runner { limit: PATIENCE, ..runner }).run(&mut command) {
@@ -80,7 +80,7 @@ impl Hosts {
     }
 }
 
-impl Drop for Hosts {
+impl Drop for BenchHosts {
     fn drop(&mut self) {
         let runner = Runner { verbose: false, limit: PATIENCE };
         if let Err(failure) = runner.run(&mut self.command("down")) {

@@ -19,7 +19,7 @@ pub(super) enum Request {
     /// Remove hosts, also when they were half-made
     Down {
         #[command(flatten)]
-        cluster: Cluster,
+        cluster: ClusterArgs,
         /// Every cluster
         #[arg(long, conflicts_with = "name")]
         all: bool,
@@ -34,11 +34,11 @@ pub(super) enum Request {
         json: bool,
     },
     /// Print variables: eval "$(cargo xtask hosts env)"
-    Env(Cluster),
+    Env(ClusterArgs),
     /// List what sessions left on hosts; status 1 if anything
     Leftovers {
         #[command(flatten)]
-        cluster: Cluster,
+        cluster: ClusterArgs,
         /// Wait this long for everything to go
         #[arg(long, value_name = "SECONDS", default_value_t = 0)]
         within: u32,
@@ -50,7 +50,7 @@ pub(super) enum Request {
 
 /// Which cluster.
 #[derive(clap::Args)]
-pub(super) struct Cluster {
+pub(super) struct ClusterArgs {
     /// The name of the cluster
     #[arg(long, value_parser = Name::parse, default_value_t)]
     pub(super) name: Name,
@@ -63,7 +63,7 @@ pub(super) struct Wanted {
     #[arg(value_name = "N", value_parser = clap::value_parser!(u16).range(1..=i64::from(MAXIMUM_HOSTS)))]
     count: u16,
     #[command(flatten)]
-    pub(super) cluster: Cluster,
+    pub(super) cluster: ClusterArgs,
     /// Slurm, with each host a node
     #[arg(long)]
     pub(super) slurm: bool,

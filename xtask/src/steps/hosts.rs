@@ -37,12 +37,12 @@ pub(super) fn run(job: &Job<'_>) {
 }
 
 /// A cluster of a test. It is removed in any case.
-struct Cluster<'a> {
+struct TestCluster<'a> {
     tools: &'a Tools<'a>,
     name: String,
 }
 
-impl Cluster<'_> {
+impl TestCluster<'_> {
     fn command(&self, arguments: &[&str]) -> Command {
         let this = std::env::current_exe().unwrap_or_else(|_| PathBuf::from("xtask"));
         let mut command = Command::new(this);
@@ -104,7 +104,7 @@ impl Cluster<'_> {
     }
 }
 
-impl Drop for Cluster<'_> {
+impl Drop for TestCluster<'_> {
     fn drop(&mut self) {
         let _ = self.hosts(&["down"]);
     }
@@ -121,16 +121,16 @@ fn holds(is: bool, what: &str, seen: &str) -> Result<(), Problem> {
     if is { Ok(()) } else { Err(Problem::Failed(format!("does not hold: {what}\nseen: {seen}"))) }
 }
 
-fn cluster<'a>(tools: &'a Tools<'a>, name: &str) -> Cluster<'a> {
+fn cluster<'a>(tools: &'a Tools<'a>, name: &str) -> TestCluster<'a> {
     // Other runs of these tests may be at work on this machine.
-    Cluster { tools, name: format!("step-{name}-{}", std::process::id()) }
+    TestCluster { tools, name: format!("step-{name}-{}", std::process::id()) }
 }
 
 fn with_cluster(
     tools: &Tools<'_>,
     name: &str,
     arguments: &[&str],
-    check: fn(&Cluster<'_>) -> Result<(), Problem>,
+    check: fn(&TestCluster<'_>) -> Result<(), Problem>,
 ) -> Outcome {
     let cluster = cluster(tools, name);
     let start = Instant::now();
@@ -141,7 +141,7 @@ fn with_cluster(
     Ok(format!("up in {} ms", time.as_millis()))
 }
 
-fn three_hosts(cluster: &Cluster<'_>) -> Result<(), Problem> {
+fn three_hosts(cluster: &TestCluster<'_>) -> Result<(), Problem> {
     let seen = cluster.ssh("h1", "hostname");
     holds(seen == "h1\n", "a host is reached and has its name", &seen)?;
     let inner = format!("ssh -F {} h3 hostname", cluster.file("ssh_config"));
@@ -163,7 +163,7 @@ fn three_hosts(cluster: &Cluster<'_>) -> Result<(), Problem> {
     holds(found && !seen.contains("tmp/other"), "what is left over is named", &seen)
 }
 
-fn misbehaving_hosts(cluster: &Cluster<'_>) -> Result<(), Problem> {
+fn misbehaving_hosts(cluster: &TestCluster<'_>) -> Result<(), Problem> {
     let said = [
         ("h1", "Permission denied (publickey)"),
         ("h2", "banner exchange"),
@@ -181,7 +181,7 @@ fn misbehaving_hosts(cluster: &Cluster<'_>) -> Result<(), Problem> {
     holds(seen.contains("No space left"), "a small /tmp is soon full", &seen)
 }
 
-fn slurm_nodes(cluster: &Cluster<'_>) -> Result<(), Problem> {
+fn slurm_nodes(cluster: &TestCluster<'_>) -> Result<(), Problem> {
     let mut command = Command::new("srun");
     command.args(["-N2", "hostname"]).env("SLURM_CONF", cluster.file("slurm.conf"));
     let seen = cluster.tools.run(&mut command)?;

@@ -7,7 +7,7 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-use super::{EVERYTHING, Job, Tools, cargo};
+use super::{EVERYTHING, Job, Tools, cargo, tests_passed};
 use crate::report::{Outcome, Problem};
 use crate::{hosts, install};
 
@@ -43,8 +43,8 @@ pub(super) fn run(job: &Job<'_>) {
 }
 
 fn over_ssh(tools: &Tools<'_>) -> Outcome {
-    let all_kinds = Hosts::up(tools, "sessions", ALL_KINDS)?;
-    let small = Hosts::up(tools, "small", SMALL)?;
+    let all_kinds = SessionHosts::up(tools, "sessions", ALL_KINDS)?;
+    let small = SessionHosts::up(tools, "small", SMALL)?;
     let mut sessions = tests("ssh", &all_kinds);
     let sessions = result_of(tools, sessions.env("BANYAN_TEST_SMALL_CLUSTER", &small.name))?;
     let networks = result_of(tools, &mut tests("network_ssh", &all_kinds))?;
@@ -53,14 +53,14 @@ fn over_ssh(tools: &Tools<'_>) -> Outcome {
 }
 
 fn by_launchers(tools: &Tools<'_>) -> Outcome {
-    let hosts = Hosts::up(tools, "launchers", SLURM)?;
+    let hosts = SessionHosts::up(tools, "launchers", SLURM)?;
     let launchers = result_of(tools, &mut tests("launchers", &hosts))?;
     let command = result_of(tools, tests("hosts", &hosts).arg("by_slurm"))?;
     Ok(format!("launchers: {launchers}, command: {command}"))
 }
 
 /// The tests of a program that are ignored unless there are hosts.
-fn tests(program: &str, hosts: &Hosts<'_>) -> Command {
+fn tests(program: &str, hosts: &SessionHosts<'_>) -> Command {
     // With the features of step `tests`, so that each crate is built once for both.
     let mut tests = cargo(["test", "--test", program]);
     tests.args(EVERYTHING).args(["--", "--ignored", "--test-threads=1"]);
@@ -69,9 +69,7 @@ fn tests(program: &str, hosts: &Hosts<'_>) -> Command {
 }
 
 fn result_of(tools: &Tools<'_>, tests: &mut Command) -> Outcome {
-    let output = tools.run(tests)?;
-    let result = output.lines().rev().find_map(|line| line.strip_prefix("test result: "));
-    result.map(str::to_owned).ok_or_else(|| Problem::Failed(format!("no test ran:\n{output}")))
+    tests_passed(&tools.run(tests)?)
 }
 
 fn this_program() -> PathBuf {
@@ -79,15 +77,15 @@ fn this_program() -> PathBuf {
 }
 
 /// Test hosts that are removed in any case.
-struct Hosts<'a> {
+struct SessionHosts<'a> {
     tools: &'a Tools<'a>,
     name: String,
 }
 
-impl<'a> Hosts<'a> {
-    fn up(tools: &'a Tools<'a>, name: &str, arguments: &[&str]) -> Result<Hosts<'a>, Problem> {
+impl<'a> SessionHosts<'a> {
+    fn up(tools: &'a Tools<'a>, name: &str, arguments: &[&str]) -> Result<SessionHosts<'a>, Problem> {
         // Other runs of these tests may be at work on this machine.
-        let hosts = Hosts { tools, name: format!("{name}-{}", std::process::id()) };
+        let hosts = SessionHosts { tools, name: format!("{name}-{}", std::process::id()) };
         hosts.tools.run(hosts.command("up").args(arguments))?;
         Ok(hosts)
     }
@@ -99,7 +97,7 @@ impl<'a> Hosts<'a> {
     }
 }
 
-impl Drop for Hosts<'_> {
+impl Drop for SessionHosts<'_> {
     fn drop(&mut self) {
         // A cluster that stays says so itself, and `cargo xtask hosts list` shows it.
         let _ = self.tools.run(&mut self.command("down"));

@@ -6,6 +6,7 @@
 mod book;
 mod documents;
 mod machine;
+mod names;
 mod packages;
 mod source;
 
@@ -84,6 +85,7 @@ impl Repository {
         documents::check_security(self, &mut broken);
         book::check(self, &mut broken);
         packages::check(self, &mut broken);
+        names::check(self, &mut broken);
         broken
     }
 

@@ -22,14 +22,14 @@ pub(super) enum Stamp {
     None,
 }
 
-pub(super) struct Floor {
+pub(super) struct EventFloor {
     slots: Vec<Slot>,
     count: Cell<u64>,
 }
 
-impl Floor {
-    pub(super) fn new() -> Floor {
-        Floor { slots: (0..SLOTS).map(|_| Default::default()).collect(), count: Cell::new(0) }
+impl EventFloor {
+    pub(super) fn new() -> EventFloor {
+        EventFloor { slots: (0..SLOTS).map(|_| Default::default()).collect(), count: Cell::new(0) }
     }
 
     #[inline]

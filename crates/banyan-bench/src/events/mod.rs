@@ -1,9 +1,10 @@
 //! `banyan bench events`: what it costs a program to emit events, and an observer to take them.
 //!
 //! Beside it, in turn, the floor: a ring by hand that stores a counter, a stamp and the payload, with no reader in mind. And
-//! the crate `tracing` with a subscriber that writes into memory.
+//! the crate `tracing` with a subscriber that writes into memory, and LTTng-UST where it is installed.
 
 mod floor;
+mod lttng_rival;
 mod rows;
 mod tracing_rival;
 
@@ -14,9 +15,10 @@ use banyan_ndr::Record;
 use banyan_sensor::observe::{Observer, Segment};
 use banyan_sensor::{Gauge, Policy, Sensor, Status};
 
+use crate::launch::LeftOut;
 use crate::{Contestant, Effort, compare};
-use floor::{Floor, Stamp};
-pub use rows::{EventRow, Promise, events_json, events_table, promises};
+use floor::{EventFloor, Stamp};
+pub use rows::{EventFigures, EventRow, Promise, events_json, events_table, promises};
 
 /// 16 bytes.
 #[derive(Record, Debug, Clone, Copy)]
@@ -46,7 +48,7 @@ pub enum EventsError {
 ///
 /// # Errors
 /// When this process cannot have a segment, or cannot observe it.
-pub fn run(effort: Effort, progress: &mut dyn FnMut(&str)) -> Result<Vec<EventRow>, EventsError> {
+pub fn run(effort: Effort, progress: &mut dyn FnMut(&str)) -> Result<EventFigures, EventsError> {
     let watched = Sensor::<Step>::new("bench.watched")?;
     let unwatched = Sensor::<Step>::new("bench.unwatched")?;
     let latest = Sensor::<Step>::options("bench.latest").policy(Policy::LatestOnly).build()?;
@@ -68,7 +70,13 @@ pub fn run(effort: Effort, progress: &mut dyn FnMut(&str)) -> Result<Vec<EventRo
     progress("deliver");
     let delivered = Sensor::<Step>::options("bench.delivered").policy(Policy::Block(PATIENCE)).build()?;
     rows.extend(deliver(effort, delivered, &mut observer)?);
-    Ok(rows)
+    progress("LTTng-UST");
+    let mut left_out = Vec::new();
+    match lttng_rival::measure(effort) {
+        Ok(more) => rows.extend(more),
+        Err(reason) => left_out.push(LeftOut { system: "lttng_ust".into(), reason }),
+    }
+    Ok(EventFigures { rows, left_out })
 }
 
 /// Events that were to be observed were.
@@ -98,8 +106,8 @@ fn emit(
         black_box(steps[*at])
     };
     let [mut a, mut b, mut c, mut d, mut e, mut f, mut g] = [0; 7];
-    let (counter, clock, plain) = (Floor::new(), Floor::new(), Floor::new());
-    let tracing = tracing_rival::Rival::new();
+    let (counter, clock, plain) = (EventFloor::new(), EventFloor::new(), EventFloor::new());
+    let tracing = tracing_rival::TracingRival::new();
     let mut contestants = [
         Contestant::new(|| watched.emit(&step(&mut a))),
         Contestant::new(|| unwatched.emit(&step(&mut b))),

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use crate::launch::LeftOut;
 use crate::{Environment, Timing};
 
 /// One figure.
@@ -33,9 +34,20 @@ impl EventRow {
     }
 }
 
+/// Everything that was measured, and what was not.
+#[derive(Debug, Clone, Default, PartialEq)]
+#[non_exhaustive]
+pub struct EventFigures {
+    /// The figures.
+    pub rows: Vec<EventRow>,
+    /// Whose are missing.
+    pub left_out: Vec<LeftOut>,
+}
+
 /// All figures as one JSON object.
-pub fn events_json(rows: &[EventRow], environment: &Environment) -> String {
-    serde_json::json!({ "bench": "events", "environment": environment, "rows": rows }).to_string()
+pub fn events_json(figures: &EventFigures, environment: &Environment) -> String {
+    let EventFigures { rows, left_out } = figures;
+    serde_json::json!({ "bench": "events", "environment": environment, "rows": rows, "left_out": left_out }).to_string()
 }
 
 /// Columns of names and of figures.
@@ -44,7 +56,8 @@ const OP: usize = 18;
 const FIGURE: usize = 12;
 
 /// A line for each figure, with the ratio to the floor of the same operation.
-pub fn events_table(rows: &[EventRow]) -> String {
+pub fn events_table(figures: &EventFigures) -> String {
+    let rows = &figures.rows;
     let mut out = format!(
         "{:<OP$}{:<SYSTEM$}{:>FIGURE$}{:>FIGURE$}  {}\n",
         "events of 16 bytes", "", "best", "median", "x floor"
@@ -61,6 +74,9 @@ pub fn events_table(rows: &[EventRow]) -> String {
         );
         out += line.trim_end();
         out += "\n";
+    }
+    for LeftOut { system, reason } in &figures.left_out {
+        out += &format!("left out: {system}: {reason}\n");
     }
     out
 }
@@ -88,6 +104,12 @@ pub fn promises(rows: &[EventRow]) -> Vec<Promise> {
         let ratio = row.value / floor.value;
         let what = "emit, observed, at most 2 x the floor with the same clock".to_owned();
         promises.push(Promise { what, measured: format!("{ratio:.2} x"), kept: ratio <= 2.0 });
+    }
+    let lttng = rows.iter().find(|row| row.system == "lttng_ust" && row.op == "emit_observed");
+    if let Some((row, lttng)) = find("emit_observed").zip(lttng) {
+        let ratio = row.value / lttng.value;
+        let what = "emit, observed, at most half of a tracepoint of LTTng-UST".to_owned();
+        promises.push(Promise { what, measured: format!("{ratio:.2} x"), kept: ratio <= 0.5 });
     }
     if let Some(row) = find("emit_unobserved") {
         let what = "emit, not observed, in at most 1 ns".to_owned();

@@ -38,15 +38,15 @@ impl MakeWriter<'_> for Memory {
 }
 
 /// The subscriber of this thread while it lives.
-pub(super) struct Rival {
+pub(super) struct TracingRival {
     _guard: DefaultGuard,
 }
 
-impl Rival {
-    pub(super) fn new() -> Rival {
+impl TracingRival {
+    pub(super) fn new() -> TracingRival {
         let memory = Memory(Arc::new(Mutex::new(Vec::with_capacity(MEMORY))));
         let subscriber = tracing_subscriber::fmt().with_writer(memory).finish();
-        Rival { _guard: tracing::subscriber::set_default(subscriber) }
+        TracingRival { _guard: tracing::subscriber::set_default(subscriber) }
     }
 
     #[inline]

@@ -26,7 +26,7 @@ use side::{Side, now};
 
 pub use layout::Layout;
 pub use picture::exchange_plot;
-pub use rows::{ExchangeRow, Part, exchange_json, exchange_table, exchange_words};
+pub use rows::{ExchangePart, ExchangeRow, exchange_json, exchange_table, exchange_words};
 
 /// The first argument of the process on the other side.
 const ROLE: &str = "bench-exchange-peer";
@@ -109,19 +109,19 @@ fn exchanges<T: Record + PartialEq>(
             figures.push(times.map(|times| middle_mean(times).max(0.0)));
         }
     }
-    let row = |layout: Layout, figures: &[[f64; Part::COUNT]], part: Part| {
+    let row = |layout: Layout, figures: &[[f64; ExchangePart::COUNT]], part: ExchangePart| {
         let spread = Spread::of(figures.iter().map(|figures| figures[part as usize]).collect());
         ExchangeRow::new(layout, part, bytes, spread)
     };
     let rows = partners.iter().flat_map(|(layout, _, figures)| {
-        let parts = Part::ALL.into_iter().filter(move |part| *layout != Layout::Bytes || !part.is_work());
+        let parts = ExchangePart::ALL.into_iter().filter(move |part| *layout != Layout::Bytes || !part.is_work());
         parts.map(move |part| row(*layout, figures, part))
     });
     Ok(rows.collect())
 }
 
 /// Nanoseconds of each part of some exchanges.
-type Times = [Vec<f64>; Part::COUNT];
+type Times = [Vec<f64>; ExchangePart::COUNT];
 
 /// The process on the other side, and this side.
 struct Partner<'r, T> {
@@ -168,7 +168,7 @@ impl<'r, T: Record + PartialEq> Partner<'r, T> {
             for (times, ends) in times.iter_mut().zip(stamps.windows(2)) {
                 times.push(ends[1].saturating_sub(ends[0]) as f64 - look);
             }
-            times[Part::Whole as usize].push(end.saturating_sub(begin) as f64 - LOOKS_IN_AN_EXCHANGE * look);
+            times[ExchangePart::Whole as usize].push(end.saturating_sub(begin) as f64 - LOOKS_IN_AN_EXCHANGE * look);
         }
         Ok(times)
     }

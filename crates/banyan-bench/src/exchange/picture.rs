@@ -1,11 +1,11 @@
 //! The picture of exchanges: a bar for each layout and size, its parts in the order of time.
 
 use super::Layout;
-use super::rows::{ExchangeRow, Part, figure, sizes, time};
+use super::rows::{ExchangePart, ExchangeRow, figure, sizes, time};
 use crate::bars::{self, Bar, Group, Kind, Panel, svg};
 
 /// The parts, in their order: what is done there in full colours, what is done back in lighter ones.
-const KINDS: [Kind; Part::COUNT - 1] = [
+const KINDS: [Kind; ExchangePart::COUNT - 1] = [
     Kind { name: "encode there", colour: "#d55e00" },
     Kind { name: "network there", colour: "#0072b2" },
     Kind { name: "decode there", colour: "#009e73" },
@@ -26,11 +26,11 @@ pub fn exchange_plot(rows: &[ExchangeRow]) -> String {
 }
 
 fn bar(rows: &[ExchangeRow], layout: Layout, bytes: usize) -> Option<Bar> {
-    let whole = time(rows, layout, Part::Whole, bytes)?;
-    let parts = Part::ALL.into_iter().take(KINDS.len()).enumerate();
+    let whole = time(rows, layout, ExchangePart::Whole, bytes)?;
+    let parts = ExchangePart::ALL.into_iter().take(KINDS.len()).enumerate();
     let parts = parts.filter_map(|(kind, part)| {
         let value = time(rows, layout, part, bytes)?;
-        Some(bars::Part { kind, value, label: figure(value) })
+        Some(bars::BarPart { kind, value, label: figure(value) })
     });
     Some(Bar { name: layout.title().into(), parts: parts.collect(), end: format!("{} µs", figure(whole)) })
 }

@@ -8,7 +8,7 @@ use crate::pace::Spread;
 
 /// A part of an exchange, in the order of time; and the whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Part {
+pub enum ExchangePart {
     /// This side makes its record ready to be sent.
     EncodeThere,
     /// It travels: from the first call to the system until all of it has come.
@@ -25,37 +25,40 @@ pub enum Part {
     Whole,
 }
 
-impl Part {
+impl ExchangePart {
     /// How many there are.
-    pub const COUNT: usize = Part::ALL.len();
+    pub const COUNT: usize = ExchangePart::ALL.len();
 
     /// All of them.
-    pub const ALL: [Part; 7] = [
-        Part::EncodeThere,
-        Part::NetworkThere,
-        Part::DecodeThere,
-        Part::EncodeBack,
-        Part::NetworkBack,
-        Part::DecodeBack,
-        Part::Whole,
+    pub const ALL: [ExchangePart; 7] = [
+        ExchangePart::EncodeThere,
+        ExchangePart::NetworkThere,
+        ExchangePart::DecodeThere,
+        ExchangePart::EncodeBack,
+        ExchangePart::NetworkBack,
+        ExchangePart::DecodeBack,
+        ExchangePart::Whole,
     ];
 
     /// The name in rows, and which way.
     pub fn name(self) -> (&'static str, &'static str) {
         match self {
-            Part::EncodeThere => ("encode", "there"),
-            Part::NetworkThere => ("network", "there"),
-            Part::DecodeThere => ("decode", "there"),
-            Part::EncodeBack => ("encode", "back"),
-            Part::NetworkBack => ("network", "back"),
-            Part::DecodeBack => ("decode", "back"),
-            Part::Whole => ("round_trip", "both"),
+            ExchangePart::EncodeThere => ("encode", "there"),
+            ExchangePart::NetworkThere => ("network", "there"),
+            ExchangePart::DecodeThere => ("decode", "there"),
+            ExchangePart::EncodeBack => ("encode", "back"),
+            ExchangePart::NetworkBack => ("network", "back"),
+            ExchangePart::DecodeBack => ("decode", "back"),
+            ExchangePart::Whole => ("round_trip", "both"),
         }
     }
 
     /// Whether it is there because of records.
     pub(super) fn is_work(self) -> bool {
-        matches!(self, Part::EncodeThere | Part::DecodeThere | Part::EncodeBack | Part::DecodeBack)
+        matches!(
+            self,
+            ExchangePart::EncodeThere | ExchangePart::DecodeThere | ExchangePart::EncodeBack | ExchangePart::DecodeBack
+        )
     }
 }
 
@@ -82,7 +85,7 @@ pub struct ExchangeRow {
 }
 
 impl ExchangeRow {
-    pub(super) fn new(layout: Layout, part: Part, bytes: usize, nanoseconds: Spread) -> ExchangeRow {
+    pub(super) fn new(layout: Layout, part: ExchangePart, bytes: usize, nanoseconds: Spread) -> ExchangeRow {
         let ((part, way), Spread { low, middle, high }) = (part.name(), nanoseconds);
         let layout = layout.name();
         ExchangeRow { layout, part, way, bytes, value: middle / 1e3, unit: "µs", low: low / 1e3, high: high / 1e3 }
@@ -90,7 +93,7 @@ impl ExchangeRow {
 }
 
 /// Microseconds of a part; none where there is no such part.
-pub(super) fn time(rows: &[ExchangeRow], layout: Layout, part: Part, bytes: usize) -> Option<f64> {
+pub(super) fn time(rows: &[ExchangeRow], layout: Layout, part: ExchangePart, bytes: usize) -> Option<f64> {
     let is_it =
         |row: &&ExchangeRow| (row.layout, (row.part, row.way), row.bytes) == (layout.name(), part.name(), bytes);
     rows.iter().find(is_it).map(|row| row.value)
@@ -98,7 +101,7 @@ pub(super) fn time(rows: &[ExchangeRow], layout: Layout, part: Part, bytes: usiz
 
 /// Microseconds of all that is there because of records.
 pub(super) fn work(rows: &[ExchangeRow], layout: Layout, bytes: usize) -> f64 {
-    let parts = Part::ALL.into_iter().filter(|part| part.is_work());
+    let parts = ExchangePart::ALL.into_iter().filter(|part| part.is_work());
     parts.filter_map(|part| time(rows, layout, part, bytes)).sum()
 }
 
@@ -130,11 +133,11 @@ pub fn exchange_table(rows: &[ExchangeRow]) -> String {
     for bytes in sizes(rows) {
         for layout in Layout::ALL {
             out += &format!("{:<LABEL$}", format!("{bytes:>8} B  {}", layout.title()));
-            for part in Part::ALL {
+            for part in ExchangePart::ALL {
                 let cell = time(rows, layout, part, bytes).map_or_else(|| "-".into(), figure);
                 out += &format!("{cell:>CELL$}");
             }
-            let share = time(rows, layout, Part::Whole, bytes).filter(|_| layout != Layout::Bytes);
+            let share = time(rows, layout, ExchangePart::Whole, bytes).filter(|_| layout != Layout::Bytes);
             let share = share.map(|whole| format!("{:.1} %", 100.0 * work(rows, layout, bytes) / whole));
             out += &format!("{:>CELL$}\n", share.unwrap_or_else(|| "-".into()));
         }
@@ -155,9 +158,9 @@ pub(super) fn figure(microseconds: f64) -> String {
 /// A sentence for each layout, at the largest size: what records cost, beside what bare bytes take.
 pub fn exchange_words(rows: &[ExchangeRow]) -> String {
     let Some(bytes) = sizes(rows).last().copied() else { return String::new() };
-    let bare = time(rows, Layout::Bytes, Part::Whole, bytes);
+    let bare = time(rows, Layout::Bytes, ExchangePart::Whole, bytes);
     let sentence = |layout: Layout| {
-        let whole = time(rows, layout, Part::Whole, bytes)?;
+        let whole = time(rows, layout, ExchangePart::Whole, bytes)?;
         let work = work(rows, layout, bytes);
         Some(format!(
             "{bytes} B, {}: encoding and decoding take {} of {} µs ({:.1} %); bare bytes take {} µs.\n",
@@ -178,7 +181,7 @@ mod tests {
     fn rows() -> Vec<ExchangeRow> {
         let mut rows = Vec::new();
         for layout in Layout::ALL {
-            for (part, nanoseconds) in Part::ALL.into_iter().zip([20.0, 40e3, 3e3, 20.0, 40e3, 3e3, 86_040.0]) {
+            for (part, nanoseconds) in ExchangePart::ALL.into_iter().zip([20.0, 40e3, 3e3, 20.0, 40e3, 3e3, 86_040.0]) {
                 if layout != Layout::Bytes || !part.is_work() {
                     let spread = Spread { low: nanoseconds, middle: nanoseconds, high: nanoseconds };
                     rows.push(ExchangeRow::new(layout, part, 99_872, spread));

@@ -28,7 +28,7 @@ const SPAWNERS: u32 = 3;
 const WAITING: i32 = 4096;
 
 /// Members that are started, connected and have said hello.
-pub(super) struct Floor {
+pub(super) struct LaunchFloor {
     members: u32,
     streams: Vec<UnixStream>,
     pub(super) took: Duration,
@@ -61,18 +61,18 @@ impl Meeting {
     }
 }
 
-impl Floor {
+impl LaunchFloor {
     /// Starts so many; they have said hello, and were told nothing yet but that all are there.
-    pub(super) fn start(program: &Program, members: u32) -> Result<Floor, LaunchBenchError> {
-        Floor::try_start(program, members).map_err(|source| LaunchBenchError::Floor { members, source })
+    pub(super) fn start(program: &Program, members: u32) -> Result<LaunchFloor, LaunchBenchError> {
+        LaunchFloor::try_start(program, members).map_err(|source| LaunchBenchError::Floor { members, source })
     }
 
-    fn try_start(program: &Program, members: u32) -> io::Result<Floor> {
+    fn try_start(program: &Program, members: u32) -> io::Result<LaunchFloor> {
         let begin = Instant::now();
         let meeting = Meeting::new()?;
         let mut running = spawners(program, "floor", members, &meeting)?;
         let streams = (0..members).map(|_| meeting.accept()).collect::<io::Result<Vec<_>>>()?;
-        let mut floor = Floor { members, streams, took: Duration::ZERO };
+        let mut floor = LaunchFloor { members, streams, took: Duration::ZERO };
         floor.hear(&mut [0])?;
         floor.round(BROADCAST)?;
         floor.took = begin.elapsed();
@@ -105,7 +105,7 @@ impl Floor {
     }
 }
 
-impl Drop for Floor {
+impl Drop for LaunchFloor {
     fn drop(&mut self) {
         for stream in &mut self.streams {
             // A member that is gone already need not be told.
@@ -134,7 +134,7 @@ pub(super) fn sequential(program: &Program, members: u32) -> Result<Duration, La
     let run = || -> io::Result<Duration> {
         let begin = Instant::now();
         let meeting = Meeting::new()?;
-        let mut floor = Floor { members, streams: Vec::new(), took: Duration::ZERO };
+        let mut floor = LaunchFloor { members, streams: Vec::new(), took: Duration::ZERO };
         let mut running = Vec::new();
         for _ in 0..members {
             let mut command = program.command();

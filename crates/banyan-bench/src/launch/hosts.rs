@@ -13,7 +13,7 @@ use super::LaunchBenchError;
 use super::program::Program;
 use super::rows::{self, LaunchFigures, LaunchRow};
 use super::starter::{self, limited, runs};
-use super::tree::Tree;
+use super::tree::LaunchedTree;
 
 /// How often each starter is run.
 const ROUNDS: u32 = 5;
@@ -111,7 +111,7 @@ impl Ssh<'_> {
 
     fn banyan(&self, arguments: Vec<String>) -> Result<Duration, LaunchBenchError> {
         let hosts = self.hosts.iter().map(|host| (host, 1));
-        Tree::over(self.program, hosts, Launcher::Ssh(SshOptions::default().arguments(arguments)))?.ended()
+        LaunchedTree::over(self.program, hosts, Launcher::Ssh(SshOptions::default().arguments(arguments)))?.ended()
     }
 
     /// The first launch: hosts that have not got the agent program get it.
@@ -183,7 +183,7 @@ fn slurm(
     let mut srun = limited(&["srun", &on, &tasks, "-w", &list, "true"]);
     let banyan = || {
         let hosts = nodes.iter().map(|host| (host, PER_NODE));
-        Tree::over(program, hosts, Launcher::Slurm { arguments: Vec::new() })?.ended().map(Ok)
+        LaunchedTree::over(program, hosts, Launcher::Slurm { arguments: Vec::new() })?.ended().map(Ok)
     };
     let starters: Vec<Starter<'_>> = vec![
         ("banyan", &program.label, Box::new(banyan)),

@@ -3,10 +3,10 @@
 use std::fs;
 
 use super::LaunchBenchError;
-use super::floor::Floor;
+use super::floor::LaunchFloor;
 use super::program::Program;
 use super::rows::LaunchRow;
-use super::tree::Tree;
+use super::tree::LaunchedTree;
 use crate::processes::{KIB_IN_MB, descendants, is_agent, memory};
 
 /// Members that are looked at; the others are like them.
@@ -26,7 +26,7 @@ struct Held {
 pub(super) fn rows(program: &Program, members: u32) -> Result<Vec<LaunchRow>, LaunchBenchError> {
     let alone = of_session(program, 1)?;
     let many = of_session(program, members)?;
-    let floor = Floor::start(program, members)?;
+    let floor = LaunchFloor::start(program, members)?;
     let bare = mean(&sample(&descendants(true), &program.path.to_string_lossy()), "Pss:");
     drop(floor);
     let row = |op, kib: f64| LaunchRow::memory("banyan", op, &program.label, members, kib / KIB_IN_MB);
@@ -40,7 +40,7 @@ pub(super) fn rows(program: &Program, members: u32) -> Result<Vec<LaunchRow>, La
 }
 
 fn of_session(program: &Program, members: u32) -> Result<Held, LaunchBenchError> {
-    let tree = Tree::start(program, members)?;
+    let tree = LaunchedTree::start(program, members)?;
     let processes = descendants(false);
     let agents: Vec<u32> = processes.iter().copied().filter(|id| is_agent(*id)).collect();
     let agent = agents.iter().map(|id| memory(*id, "Rss:")).fold(0.0, f64::max);

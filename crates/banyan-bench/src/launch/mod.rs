@@ -21,8 +21,8 @@ mod woken;
 
 use std::time::{Duration, Instant};
 
-use floor::Floor;
-use tree::Tree;
+use floor::LaunchFloor;
+use tree::LaunchedTree;
 use wake::Wake;
 
 pub use hosts::Hosts;
@@ -85,7 +85,7 @@ pub enum LaunchBenchError {
 
 /// What to measure.
 #[derive(Debug, Clone)]
-pub struct Plan {
+pub struct LaunchPlan {
     /// Numbers of members.
     pub sizes: Vec<u32>,
     /// Member programs: the same, built in several ways.
@@ -102,7 +102,7 @@ pub struct Plan {
 ///
 /// # Errors
 /// If Banyan or the floor do not work here; a rival that does not is left out, with the reason.
-pub fn launch(plan: &Plan, progress: &mut dyn FnMut(&str)) -> Result<LaunchFigures, LaunchBenchError> {
+pub fn launch(plan: &LaunchPlan, progress: &mut dyn FnMut(&str)) -> Result<LaunchFigures, LaunchBenchError> {
     allow_descriptors();
     let mut figures = LaunchFigures { rows: on_this_machine(plan, progress)?, left_out: Vec::new() };
     if plan.rivals {
@@ -121,15 +121,15 @@ pub fn launch(plan: &Plan, progress: &mut dyn FnMut(&str)) -> Result<LaunchFigur
 }
 
 /// Banyan, the floor and one after another, and what their processes hold.
-fn on_this_machine(plan: &Plan, progress: &mut dyn FnMut(&str)) -> Result<Vec<LaunchRow>, LaunchBenchError> {
+fn on_this_machine(plan: &LaunchPlan, progress: &mut dyn FnMut(&str)) -> Result<Vec<LaunchRow>, LaunchBenchError> {
     let mut rows = Vec::new();
     for program in &plan.programs {
         for &members in &plan.sizes {
             let ms = |system: &str, best: Duration| LaunchRow::time(system, "launch", &program.label, members, best);
             progress(&format!("floor, {members} members ({})", program.label));
-            rows.push(ms("floor", best_of(|| Ok(Floor::start(program, members)?.took))?));
+            rows.push(ms("floor", best_of(|| Ok(LaunchFloor::start(program, members)?.took))?));
             progress(&format!("banyan, {members} members ({})", program.label));
-            rows.push(ms("banyan", best_of(|| Tree::start(program, members)?.ended())?));
+            rows.push(ms("banyan", best_of(|| LaunchedTree::start(program, members)?.ended())?));
             if members <= SEQUENTIAL_AT_MOST {
                 progress(&format!("one after another, {members} members ({})", program.label));
                 rows.push(ms("sequential", floor::sequential(program, members)?));
@@ -148,7 +148,7 @@ fn on_this_machine(plan: &Plan, progress: &mut dyn FnMut(&str)) -> Result<Vec<La
 ///
 /// # Errors
 /// As [`launch`].
-pub fn collectives(plan: &Plan, progress: &mut dyn FnMut(&str)) -> Result<LaunchFigures, LaunchBenchError> {
+pub fn collectives(plan: &LaunchPlan, progress: &mut dyn FnMut(&str)) -> Result<LaunchFigures, LaunchBenchError> {
     allow_descriptors();
     let mut rows = Vec::new();
     for program in &plan.programs {
@@ -157,7 +157,7 @@ pub fn collectives(plan: &Plan, progress: &mut dyn FnMut(&str)) -> Result<Launch
                 rows.push(LaunchRow::time(system, op, &program.label, members, time));
             };
             progress(&format!("point to point, {members} members ({})", program.label));
-            let mut floor = Floor::start(program, members)?;
+            let mut floor = LaunchFloor::start(program, members)?;
             row("point-to-point", "broadcast+barrier", round_of(|rounds| floor.rounds(order::BROADCAST, rounds))?);
             row("point-to-point", "scatter+gather", round_of(|rounds| floor.rounds(order::SCATTER, rounds))?);
             drop(floor);
@@ -167,7 +167,7 @@ pub fn collectives(plan: &Plan, progress: &mut dyn FnMut(&str)) -> Result<Launch
             row("wake", "scatter+gather", round_of(|rounds| wake.rounds(order::SCATTER, rounds))?);
             drop(wake);
             progress(&format!("banyan, {members} members ({})", program.label));
-            let tree = Tree::start(program, members)?;
+            let tree = LaunchedTree::start(program, members)?;
             row("banyan", "broadcast+barrier", round_of(|rounds| tree.rounds(order::BROADCAST, rounds))?);
             row("banyan", "scatter+gather", round_of(|rounds| tree.rounds(order::SCATTER, rounds))?);
             tree.ended()?;

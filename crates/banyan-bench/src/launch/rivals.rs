@@ -11,7 +11,7 @@ const ENOUGH: Duration = Duration::from_secs(4);
 /// A starter that fails is tried so often: Open MPI's often hangs when processes end at once.
 const ATTEMPTS: u32 = 3;
 
-struct Rival {
+struct LaunchRival {
     name: &'static str,
     command: fn(u32) -> Vec<String>,
     /// More members than this it does not start on one machine.
@@ -20,33 +20,33 @@ struct Rival {
     is_there: fn() -> Result<(), String>,
 }
 
-const RIVALS: [Rival; 5] = [
-    Rival {
+const RIVALS: [LaunchRival; 5] = [
+    LaunchRival {
         name: "mpiexec (hydra)",
         // Where Open MPI is installed too, `mpiexec` is often its.
         command: |members| words(&format!("mpiexec.hydra -n {members} /bin/true")),
         at_most: 2800,
         is_there: || says("mpiexec.hydra", "HYDRA"),
     },
-    Rival {
+    LaunchRival {
         name: "mpirun (Open MPI)",
         command: |members| words(&format!("mpirun --oversubscribe -n {members} /bin/true")),
         at_most: 1024,
         is_there: || says("mpirun", "Open MPI"),
     },
-    Rival {
+    LaunchRival {
         name: "srun",
         command: |members| words(&format!("srun -n {members} /bin/true")),
         at_most: 2800,
         is_there: || says("srun", "slurm").and_then(|()| has_cluster()),
     },
-    Rival {
+    LaunchRival {
         name: "pdsh",
         command: |members| words(&format!("pdsh -R exec -f 64 -w n[1-{members}] /bin/true")),
         at_most: 2800,
         is_there: || runs("pdsh", "-V"),
     },
-    Rival {
+    LaunchRival {
         name: "clush",
         command: |members| words(&format!("clush --worker=exec -f 64 -w n[1-{members}] /bin/true")),
         at_most: 2800,
@@ -66,7 +66,7 @@ pub(super) fn figures(sizes: &[u32], progress: &mut dyn FnMut(&str)) -> LaunchFi
     figures
 }
 
-impl Rival {
+impl LaunchRival {
     fn measure(&self, sizes: &[u32], figures: &mut LaunchFigures, progress: &mut dyn FnMut(&str)) {
         for (index, &members) in sizes.iter().enumerate() {
             if members > self.at_most {

@@ -9,15 +9,15 @@ use super::program::Program;
 use super::{DEADLINE, LaunchBenchError};
 
 /// Members that have joined and passed a barrier.
-pub(super) struct Tree {
+pub(super) struct LaunchedTree {
     session: Session,
     took: Duration,
 }
 
-impl Tree {
+impl LaunchedTree {
     /// Launches so many on this machine; returns when the master says that all have passed the barrier.
-    pub(super) fn start(program: &Program, members: u32) -> Result<Tree, LaunchBenchError> {
-        Tree::over(program, [("localhost", members)], Launcher::Local)
+    pub(super) fn start(program: &Program, members: u32) -> Result<LaunchedTree, LaunchBenchError> {
+        LaunchedTree::over(program, [("localhost", members)], Launcher::Local)
     }
 
     /// Launches members on these hosts, so many on each.
@@ -25,7 +25,7 @@ impl Tree {
         program: &Program,
         hosts: impl IntoIterator<Item = (&'a str, u32)>,
         launcher: Launcher,
-    ) -> Result<Tree, LaunchBenchError> {
+    ) -> Result<LaunchedTree, LaunchBenchError> {
         let distribution = ProcessDistribution::new(&program.path, program.role);
         let distribution = hosts.into_iter().fold(distribution, |all, (host, members)| all.on(host, members));
         let members = distribution.hosts.iter().map(|host| host.processes).sum();
@@ -33,7 +33,7 @@ impl Tree {
         let begin = Instant::now();
         let session = Session::launch(&[distribution], &options)
             .map_err(|source| LaunchBenchError::Launch { members, source })?;
-        let mut tree = Tree { session, took: Duration::ZERO };
+        let mut tree = LaunchedTree { session, took: Duration::ZERO };
         tree.hear()?;
         tree.took = begin.elapsed();
         Ok(tree)

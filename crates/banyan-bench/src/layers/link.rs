@@ -14,7 +14,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
 
-use super::order::{Order, Work};
+use super::order::{LayerOrder, LayerWork};
 use super::path::{Cause, Path, check_bytes, message};
 use super::{Role, start_peer};
 use crate::channel::{Channel, PATIENCE};
@@ -69,7 +69,7 @@ impl Linked {
 impl Path for Linked {
     fn round_trips(&mut self, bytes: usize, count: u64) -> Result<Vec<f64>, Cause> {
         let sent = Bytes::from(message(bytes));
-        self.end.order(Order { work: Work::Echo, bytes, count });
+        self.end.order(LayerOrder { work: LayerWork::Echo, bytes, count });
         let round_trip = |_| {
             let begin = Instant::now();
             self.end.link.send(Frame::new(MESSAGE, 0, 0, sent.clone()));
@@ -83,7 +83,7 @@ impl Path for Linked {
 
     fn messages(&mut self, bytes: usize, count: u64) -> Result<Duration, Cause> {
         let begin = Instant::now();
-        self.end.order(Order { work: Work::Send, bytes, count });
+        self.end.order(LayerOrder { work: LayerWork::Send, bytes, count });
         for _ in 0..count {
             check_bytes(&self.end.frame()?.payload, bytes);
         }
@@ -106,7 +106,7 @@ impl End {
         Ok(End { link, patience })
     }
 
-    fn order(&mut self, order: Order) {
+    fn order(&mut self, order: LayerOrder) {
         self.link.send(Frame::new(ORDER, 0, 0, order.to_bytes().to_vec()));
     }
 
@@ -196,8 +196,8 @@ fn take_part(mut end: End) -> Result<(), Cause> {
             end.link.send(frame);
             continue;
         }
-        let Order { work, bytes, count } = Order::from_bytes(&frame.payload)?;
-        if work == Work::Send {
+        let LayerOrder { work, bytes, count } = LayerOrder::from_bytes(&frame.payload)?;
+        if work == LayerWork::Send {
             send(&mut end, &Bytes::from(message(bytes)), count)?;
         }
     }
@@ -205,7 +205,7 @@ fn take_part(mut end: End) -> Result<(), Cause> {
 
 fn send(end: &mut End, message: &Bytes, count: u64) -> Result<(), LinkError> {
     for _ in 0..count {
-        while end.link.room() == 0 {
+        while end.link.credit_left() == 0 {
             match end.link.poll() {
                 Some(event) => still_open(event)?,
                 None => end.turn(),

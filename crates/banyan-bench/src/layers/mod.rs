@@ -127,10 +127,10 @@ type Started = (Layer, Box<dyn Path>);
 /// All layers, with the processes they need.
 fn start() -> Result<Vec<Started>, LayersError> {
     let failed = |layer| move |cause| LayersError { layer, cause: Box::new(cause) };
-    let tree = tree::Tree::start(false).map_err(failed(Layer::Hop))?;
-    let tcp_tree = tree::Tree::start(true).map_err(failed(Layer::TcpHop))?;
+    let tree = tree::LayerTree::start(false).map_err(failed(Layer::Hop))?;
+    let tcp_tree = tree::LayerTree::start(true).map_err(failed(Layer::TcpHop))?;
     let path = |layer| -> Result<Box<dyn Path>, Cause> {
-        let member = |tree: &Rc<tree::Tree>| tree::Member { layer, tree: Rc::clone(tree) };
+        let member = |tree: &Rc<tree::LayerTree>| tree::Member { layer, tree: Rc::clone(tree) };
         Ok(match layer {
             Layer::Copy => Box::new(copy::Copy::default()),
             Layer::Unix => Box::new(socket::Socket::start(Channel::unix()?)?),

@@ -4,7 +4,7 @@
 
 use super::Layer;
 use super::rows::{LayerRow, Measure, figure, find, shares, size, sizes};
-use crate::bars::{Bar, Group, Kind, Panel, Part, svg};
+use crate::bars::{Bar, BarPart, Group, Kind, Panel, svg};
 
 /// The colour of a layer.
 fn colour(layer: Layer) -> &'static str {
@@ -44,7 +44,7 @@ fn group(rows: &[LayerRow], measure: Measure, bytes: usize) -> Group {
 fn bar(rows: &[LayerRow], top: Layer, measure: Measure, bytes: usize) -> Option<Bar> {
     let parts = shares(rows, top, measure, bytes)?.into_iter().filter_map(|(layer, value)| {
         let kind = Layer::TcpTyped.stack().iter().position(|known| known.title() == layer.title())?;
-        Some(Part { kind, value, label: figure(value) })
+        Some(BarPart { kind, value, label: figure(value) })
     });
     let parts = parts.collect();
     let whole = find(rows, top, measure, bytes)?;

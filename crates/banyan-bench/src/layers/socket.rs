@@ -5,7 +5,7 @@
 use std::io::{self, Read, Write};
 use std::time::{Duration, Instant};
 
-use super::order::{Order, Work};
+use super::order::{LayerOrder, LayerWork};
 use super::path::{Cause, Path, check_bytes, message};
 use super::{Role, start_peer};
 use crate::channel::Channel;
@@ -32,7 +32,7 @@ impl Path for Socket {
     fn round_trips(&mut self, bytes: usize, count: u64) -> Result<Vec<f64>, Cause> {
         let sent = message(bytes);
         self.received.resize(bytes, 0);
-        self.channel.write_all(&Order { work: Work::Echo, bytes, count }.to_bytes())?;
+        self.channel.write_all(&LayerOrder { work: LayerWork::Echo, bytes, count }.to_bytes())?;
         let round_trip = |_| {
             let begin = Instant::now();
             self.channel.write_all(&sent)?;
@@ -48,7 +48,7 @@ impl Path for Socket {
         let at_once = at_once(bytes);
         self.received.resize(bytes * at_once, 0);
         let begin = Instant::now();
-        self.channel.write_all(&Order { work: Work::Send, bytes, count }.to_bytes())?;
+        self.channel.write_all(&LayerOrder { work: LayerWork::Send, bytes, count }.to_bytes())?;
         let mut left = count;
         while left > 0 {
             let messages = left.min(at_once as u64);
@@ -69,10 +69,10 @@ fn at_once(bytes: usize) -> usize {
 /// What the process at the other end does.
 pub(super) fn serve() -> io::Result<()> {
     let mut channel = Channel::inherited()?;
-    while let Some(Order { work, bytes, count }) = Order::read(&mut channel)? {
+    while let Some(LayerOrder { work, bytes, count }) = LayerOrder::read(&mut channel)? {
         match work {
-            Work::Echo => echo(&mut channel, bytes, count)?,
-            Work::Send => send(&mut channel, bytes, count)?,
+            LayerWork::Echo => echo(&mut channel, bytes, count)?,
+            LayerWork::Send => send(&mut channel, bytes, count)?,
         }
     }
     Ok(())

@@ -16,6 +16,7 @@ use banyan_tree::{BackEnd, Network, NetworkOptions, Stream, StreamOptions, TreeE
 use super::Layer;
 use super::pass::PASS_ON;
 use super::path::{Cause, NUMBER, Path, check, numbers};
+use crate::arrays::{Array, ArraySum};
 use crate::channel::PATIENCE;
 
 /// The first argument of the member.
@@ -36,18 +37,6 @@ const SEND: u32 = 4;
 #[derive(Record)]
 struct Number {
     value: u64,
-}
-
-#[derive(Record)]
-struct Array {
-    values: Vec<f64>,
-}
-
-/// What comes of everyone's array.
-#[derive(Record)]
-struct ArraySum {
-    #[record(rename = "sum(values)")]
-    values: Vec<f64>,
 }
 
 /// Never returns in a process that an agent of this bench has started as member.
@@ -84,20 +73,20 @@ fn take_part() -> Result<(), TreeError> {
 }
 
 /// The network of all three layers. Everything it started ends with the last of them.
-pub(super) struct Tree {
+pub(super) struct LayerTree {
     passed: Stream,
     summed: Stream,
     _network: Network,
 }
 
-impl Tree {
+impl LayerTree {
     /// Starts the agent, which is reached over TCP or as within a host, and the member.
-    pub(super) fn start(only_tcp: bool) -> Result<Rc<Tree>, Cause> {
+    pub(super) fn start(only_tcp: bool) -> Result<Rc<LayerTree>, Cause> {
         let members = ProcessDistribution::new(std::env::current_exe()?, [ROLE]);
         let options = NetworkOptions::default().topology(Spec::Widths(SHAPE.to_vec()).into()).only_tcp(only_tcp);
         let network = Network::launch(&members, &options)?;
         let everyone = network.everyone();
-        Ok(Rc::new(Tree {
+        Ok(Rc::new(LayerTree {
             passed: network.open(&everyone, StreamOptions::filter(PASS_ON, ""))?,
             summed: network.open(&everyone, "sum(values)")?,
             _network: network,
@@ -112,7 +101,7 @@ impl Tree {
 /// One of the layers that use the tree.
 pub(super) struct Member {
     pub(super) layer: Layer,
-    pub(super) tree: Rc<Tree>,
+    pub(super) tree: Rc<LayerTree>,
 }
 
 impl Member {

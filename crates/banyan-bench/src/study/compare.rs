@@ -43,9 +43,9 @@ pub struct Line {
     #[serde(flatten)]
     pub key: Key,
     /// Its median in the old study, and of how many runs.
-    pub old: Side,
+    pub old: ComparedValue,
     /// And in the new one.
-    pub new: Side,
+    pub new: ComparedValue,
     /// New divided by old: the median of the quotients of all pairs of runs.
     pub ratio: Option<f64>,
     /// Where the ratio is likely to lie.
@@ -56,7 +56,7 @@ pub struct Line {
 
 /// A value in one study.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Side {
+pub struct ComparedValue {
     /// The median.
     pub median: f64,
     /// Of so many runs.
@@ -158,7 +158,7 @@ fn differences(old: &[Environment], new: &[Environment]) -> Vec<Difference> {
 
 fn line(old: &Summary, new: &Summary) -> Line {
     let (ratio, interval) = quotient(&old.values, &new.values).unzip();
-    let side = |summary: &Summary| Side { median: summary.median, runs: summary.values.len() };
+    let side = |summary: &Summary| ComparedValue { median: summary.median, runs: summary.values.len() };
     let verdict = Verdict::of(&old.key, interval.as_ref());
     Line { key: old.key.clone(), old: side(old), new: side(new), ratio, interval, verdict }
 }

@@ -71,7 +71,7 @@ pub enum WriteResultsError {
 /// A row as a record, and as the columns of CSV.
 #[derive(Record)]
 #[record(rename = "figure")]
-struct Row {
+struct FigureRecord {
     study: String,
     run: u32,
     bench: String,
@@ -84,8 +84,8 @@ struct Row {
 }
 
 impl Figure {
-    fn row(&self) -> Row {
-        Row {
+    fn row(&self) -> FigureRecord {
+        FigureRecord {
             study: self.study.clone(),
             run: self.run,
             bench: self.bench.clone(),
@@ -132,11 +132,11 @@ impl Results {
     /// # Errors
     /// If `out` takes no more.
     pub fn write_csv(&self, out: impl Write) -> Result<(), WriteResultsError> {
-        let mut csv = CsvWriter::new(out, Row::format(), Limits::default())?;
+        let mut csv = CsvWriter::new(out, FigureRecord::format(), Limits::default())?;
         for figure in &self.figures {
             let mut body = Vec::new();
             encode_body_into(&figure.row(), &mut body)?;
-            csv.write(Row::format(), &body)?;
+            csv.write(FigureRecord::format(), &body)?;
         }
         csv.finish()?.flush().map_err(ExportError::from)?;
         Ok(())

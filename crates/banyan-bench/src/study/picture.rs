@@ -107,7 +107,7 @@ fn dots(title: &str, group: &[&Summary], varied: &BTreeSet<String>) -> String {
     let left = 24.0 + LETTER * longest as f64;
     let bottom = TOP + LINE * group.len() as f64;
     let (width, height) = (left + AXIS + 32.0, bottom + BELOW);
-    let axis = Axis::around(group.iter().flat_map(|summary| summary.values.iter().copied()), left, left + AXIS);
+    let axis = PictureAxis::around(group.iter().flat_map(|summary| summary.values.iter().copied()), left, left + AXIS);
     let mut out = format!(
         r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0} {height:.0}" width="{width:.0}" height="{height:.0}" role="img" aria-label="{0}">
 <text class="title" x="16" y="26">{0}</text>
@@ -132,7 +132,7 @@ fn dots(title: &str, group: &[&Summary], varied: &BTreeSet<String>) -> String {
     out + "</svg>\n"
 }
 
-fn dot(out: &mut String, summary: &Summary, label: &str, axis: &Axis, (left, y): (f64, f64), colour: &str) {
+fn dot(out: &mut String, summary: &Summary, label: &str, axis: &PictureAxis, (left, y): (f64, f64), colour: &str) {
     let _ = writeln!(out, r#"<text class="end" x="{:.1}" y="{:.1}">{}</text>"#, left - 10.0, y + 4.0, escape(label));
     for value in &summary.values {
         let at = axis.place(*value);
@@ -152,7 +152,7 @@ fn dot(out: &mut String, summary: &Summary, label: &str, axis: &Axis, (left, y):
 }
 
 /// From values to places: from zero, or logarithmic.
-struct Axis {
+struct PictureAxis {
     low: f64,
     high: f64,
     is_logarithmic: bool,
@@ -160,17 +160,17 @@ struct Axis {
     to: f64,
 }
 
-impl Axis {
-    fn around(values: impl Iterator<Item = f64> + Clone, from: f64, to: f64) -> Axis {
+impl PictureAxis {
+    fn around(values: impl Iterator<Item = f64> + Clone, from: f64, to: f64) -> PictureAxis {
         let low = values.clone().fold(f64::INFINITY, f64::min);
         let high = values.fold(low, f64::max);
         let is_logarithmic = low > 0.0 && high / low > FAR;
         if is_logarithmic {
             let (low, high) = (low.log10().floor(), high.log10().ceil());
-            return Axis { low, high: high.max(low + 1.0), is_logarithmic, from, to };
+            return PictureAxis { low, high: high.max(low + 1.0), is_logarithmic, from, to };
         }
         let margin = if high > 0.0 { 0.06 * high } else { 1.0 };
-        Axis { low: low.min(0.0), high: high.max(0.0) + margin, is_logarithmic, from, to }
+        PictureAxis { low: low.min(0.0), high: high.max(0.0) + margin, is_logarithmic, from, to }
     }
 
     fn place(&self, value: f64) -> f64 {

@@ -11,6 +11,7 @@ use banyan_tree::{BackEnd, Network, NetworkOptions, Stream, TreeError};
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::{ARRAY_NUMBERS, Shape};
+use crate::arrays::{Array, ArraySum};
 use crate::processes::{arguments, descendants, parent};
 use crate::stopwatch::thread_cpu_nanoseconds;
 
@@ -40,18 +41,6 @@ struct Value {
 struct Sum {
     #[record(rename = "sum(value)")]
     value: u64,
-}
-
-#[derive(Record)]
-struct Array {
-    values: Vec<f64>,
-}
-
-/// What comes of everyone's array.
-#[derive(Record)]
-struct ArraySum {
-    #[record(rename = "sum(values)")]
-    values: Vec<f64>,
 }
 
 /// The array that everyone sends: each number is its place, so that sums are exact and known.

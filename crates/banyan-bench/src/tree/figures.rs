@@ -12,21 +12,21 @@ fn sizes() -> impl Iterator<Item = u32> {
 }
 
 /// A figure of a prediction, and how it is shown.
-struct Figure {
+struct PredictedFigure {
     file: &'static str,
     title: &'static str,
     unit: &'static str,
     value: fn(&Prediction) -> f64,
 }
 
-const FIGURES: [Figure; 2] = [
-    Figure {
+const FIGURES: [PredictedFigure; 2] = [
+    PredictedFigure {
         file: "sim-round-trip.svg",
         title: "Predicted: an integer to all members and the sum of their answers",
         unit: "µs",
         value: |prediction| prediction.round_trip_us,
     },
-    Figure {
+    PredictedFigure {
         file: "sim-waves.svg",
         title: "Predicted: pipelined waves of one integer",
         unit: "waves/s",
@@ -69,7 +69,7 @@ pub fn figures_plots(predictions: &[Prediction]) -> Vec<(String, String)> {
         let points = own.map(|prediction| (f64::from(prediction.members), value(prediction))).collect();
         Series { name: format!("fan-out {fan_out}"), points }
     };
-    let plot = |figure: &Figure| {
+    let plot = |figure: &PredictedFigure| {
         let series: Vec<Series> = FAN_OUTS.iter().map(|fan_out| line(*fan_out, figure.value)).collect();
         let axes = Axes { title: figure.title, x: "members", y: figure.unit };
         (figure.file.to_owned(), svg(axes, &series))

@@ -7,7 +7,7 @@ use banyan_tree::TreeError;
 
 use super::Shape;
 use super::banyan::Banyan;
-use super::floor::{self, Floor};
+use super::floor::{self, TreeFloor};
 use crate::processes::{KIB_IN_MB, arguments, descendants, is_agent, memory};
 
 /// What is measured.
@@ -40,7 +40,7 @@ pub enum RunningError {
 
 /// See the module.
 pub(super) enum Running {
-    Floor(Floor),
+    Floor(TreeFloor),
     Banyan(Box<Banyan>),
 }
 
@@ -48,7 +48,7 @@ impl Running {
     /// Starts a tree, with the time until everyone was there.
     pub(super) fn start(system: System, shape: &Shape) -> Result<(Running, Duration), RunningError> {
         Ok(match system {
-            System::Floor => Floor::start(shape).map(|(floor, took)| (Running::Floor(floor), took))?,
+            System::Floor => TreeFloor::start(shape).map(|(floor, took)| (Running::Floor(floor), took))?,
             System::Banyan => Banyan::start(shape).map(|(banyan, took)| (Running::Banyan(Box::new(banyan)), took))?,
         })
     }

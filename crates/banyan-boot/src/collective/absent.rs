@@ -8,7 +8,7 @@ use std::fmt;
 use banyan_ranks::RankSet;
 use bytes::{Buf, BufMut};
 
-use super::whereabouts::{Run, is_one, members};
+use super::known_calls::{Run, is_one, members};
 
 /// Hosts of agents without an answer that are named; of further ones only the number is.
 const NAMED: usize = 16;

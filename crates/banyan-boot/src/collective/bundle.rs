@@ -111,7 +111,7 @@ pub(super) fn frame(kind: Kind, first: u32, sequence: u32, payload: Bytes) -> Fr
 
 /// One message of a bundle.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Message {
+pub(super) struct BundleMessage {
     pub(super) rank: u32,
     /// Where it begins in the bundle, head included, and where the next one does.
     pub(super) begin: usize,
@@ -119,7 +119,7 @@ pub(super) struct Message {
     length: usize,
 }
 
-impl Message {
+impl BundleMessage {
     /// Its bytes, without copying.
     pub(super) fn bytes(&self, bundle: &Bytes) -> Bytes {
         let begin = self.begin + HEAD;
@@ -128,7 +128,7 @@ impl Message {
 }
 
 /// The messages of a bundle, in their order. Nothing in it is believed.
-pub(super) fn messages(frame: &Frame) -> impl Iterator<Item = Result<Message, Damaged>> {
+pub(super) fn messages(frame: &Frame) -> impl Iterator<Item = Result<BundleMessage, Damaged>> {
     let is_possible = matches!(frame.kind, SCATTER | GATHER | SHARE) && stands_alone(frame);
     let (payload, mut begin) = (&frame.payload[..], 0);
     let mut is_over = false;
@@ -145,12 +145,12 @@ pub(super) fn messages(frame: &Frame) -> impl Iterator<Item = Result<Message, Da
     })
 }
 
-fn message_at(payload: &[u8], begin: usize) -> Option<Message> {
+fn message_at(payload: &[u8], begin: usize) -> Option<BundleMessage> {
     let (head, rest) = payload.get(begin..)?.split_first_chunk::<HEAD>()?;
     let [a, b, c, d, length @ ..] = *head;
     let length = u32::from_le_bytes(length) as usize;
     let padded = length.checked_next_multiple_of(ALIGN).filter(|padded| *padded <= rest.len())?;
-    Some(Message { rank: u32::from_le_bytes([a, b, c, d]), begin, end: begin + HEAD + padded, length })
+    Some(BundleMessage { rank: u32::from_le_bytes([a, b, c, d]), begin, end: begin + HEAD + padded, length })
 }
 
 fn padding(length: usize) -> usize {
@@ -195,7 +195,7 @@ mod tests {
         fn a_bundle_that_was_cut_between_messages_is_two(sent in some_messages(), at in any::<prop::sample::Index>()) {
             let whole = bundled(&sent);
             let at = at.index(sent.len());
-            let Message { begin, rank, .. } = messages(&whole).nth(at).unwrap().unwrap();
+            let BundleMessage { begin, rank, .. } = messages(&whole).nth(at).unwrap().unwrap();
             let mut joined = Bundle::default();
             if at > 0 {
                 joined.add_frame(&frame(GATHER, whole.stream, 3, whole.payload.slice(..begin)));

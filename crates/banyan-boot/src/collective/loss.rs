@@ -2,11 +2,11 @@
 //!
 //! In a GONE frame: `stream` is its rank, `sequence` the first collective that it makes fail. The payload is one byte,
 //! 1 if it had entered that collective but not sent its data and else 0; then who else is in it
-//! ([`Whereabouts`]); then why it is gone, as text.
+//! ([`KnownCalls`]); then why it is gone, as text.
 
 use bytes::BufMut;
 
-use super::{Number, REASON_LIMIT, whereabouts::Whereabouts};
+use super::{Number, REASON_LIMIT, known_calls::KnownCalls};
 
 /// A member is gone.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub(super) struct Loss {
     /// It had entered that collective and owes its data.
     pub(super) owes_data: bool,
     /// Others that are known to be in that collective.
-    pub(super) known: Whereabouts,
+    pub(super) known: KnownCalls,
     /// What happened: `member 5 on host n3 exited with status 1`.
     pub(super) why: String,
 }
@@ -26,7 +26,7 @@ impl Loss {
     /// Without knowledge of others.
     pub(super) fn new(rank: u32, number: Number, owes_data: bool, mut why: String) -> Self {
         why.truncate(why.floor_char_boundary(REASON_LIMIT));
-        Self { rank, number, owes_data, known: Whereabouts::default(), why }
+        Self { rank, number, owes_data, known: KnownCalls::default(), why }
     }
 
     /// The payload of a GONE frame.
@@ -41,7 +41,7 @@ impl Loss {
     /// Reads the payload of a GONE frame.
     pub(super) fn decode(rank: u32, number: Number, payload: &[u8]) -> Option<Self> {
         let (flag, mut rest) = payload.split_first()?;
-        let known = Whereabouts::decode(&mut rest)?;
+        let known = KnownCalls::decode(&mut rest)?;
         let why = std::str::from_utf8(rest).ok().filter(|why| why.len() <= REASON_LIMIT)?.to_owned();
         (*flag <= 1).then_some(Self { rank, number, owes_data: *flag == 1, known, why })
     }
@@ -84,7 +84,7 @@ mod tests {
             "member 5 on host n3 exited with status 1 in collective 3 (barrier) before it had sent all its data; \
              members 0-4,6-7 wait in it"
         );
-        let alone = Loss { known: Whereabouts::default(), ..loss(false) };
+        let alone = Loss { known: KnownCalls::default(), ..loss(false) };
         assert_eq!(alone.reason(), "member 5 on host n3 exited with status 1 before it entered collective 3");
     }
 

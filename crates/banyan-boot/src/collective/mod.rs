@@ -54,12 +54,12 @@ mod caller;
 mod combine;
 mod element;
 mod entry;
+mod known_calls;
 mod loss;
 mod node;
 mod number;
 #[cfg(test)]
 mod simulation;
-mod whereabouts;
 
 #[cfg(test)]
 use self::caller::early_at_most;
@@ -72,7 +72,7 @@ pub use self::{
 pub(crate) use self::{
     broken::Broken,
     call::{Call, ElementKind, Reduction},
-    caller::{Caller, Outcome, Own},
+    caller::{CallOutcome, Caller, Own},
     node::{Collectives, Subtree, To},
     number::Number,
 };

@@ -118,7 +118,7 @@ pub(crate) fn is_agent_needed(said: &str) -> bool {
 
 /// A node, as Slurm's controller knows it.
 #[derive(Debug, PartialEq)]
-pub(crate) struct Node {
+pub(crate) struct SlurmNode {
     pub(crate) name: String,
     pub(crate) address: String,
     /// Its state and who gives which reason for it, if no job gets it until somebody changes that.
@@ -135,11 +135,11 @@ const STARTS: [&str; 2] = ["POWERING_UP", "POWERED_DOWN"];
 const UNUSABLE: [&str; 7] = ["DOWN", "DRAIN", "DRAINED", "DRAINING", "FAIL", "FAILING", "NOT_RESPONDING"];
 
 /// The nodes in the output of `scontrol show node --oneliner`.
-pub(crate) fn nodes(shown: &str) -> Vec<Node> {
+pub(crate) fn nodes(shown: &str) -> Vec<SlurmNode> {
     shown.lines().filter_map(node).collect()
 }
 
-fn node(line: &str) -> Option<Node> {
+fn node(line: &str) -> Option<SlurmNode> {
     let value = |key: &str| {
         line.split_whitespace().find_map(|word| word.strip_prefix(key).and_then(|rest| rest.strip_prefix('=')))
     };
@@ -152,7 +152,7 @@ fn node(line: &str) -> Option<Node> {
         Some(reason) => format!("{state}, {}", reason.trim()),
         None => state.to_owned(),
     });
-    Some(Node { name: value("NodeName")?.to_owned(), address: value("NodeAddr")?.to_owned(), unusable })
+    Some(SlurmNode { name: value("NodeName")?.to_owned(), address: value("NodeAddr")?.to_owned(), unusable })
 }
 
 #[cfg(test)]
@@ -299,7 +299,7 @@ mod tests {
                      NodeName=n3 NodeAddr=n3 State=IDLE*\n\
                      NodeName=n4 NodeAddr=n4 State=DOWN$\n\
                      NodeName=n5 NodeAddr=n5 State=IDLE+CLOUD+NOT_RESPONDING+POWERING_UP\n";
-        let node = |name: &str, address: &str, unusable: Option<&str>| Node {
+        let node = |name: &str, address: &str, unusable: Option<&str>| SlurmNode {
             name: name.into(),
             address: address.into(),
             unusable: unusable.map(str::to_owned),

@@ -110,7 +110,7 @@ pub(crate) fn fill_in_hosts(distributions: &mut [ProcessDistribution]) -> Result
     Ok(())
 }
 
-fn places(agents: &[AgentPlan], nodes: &[slurm::Node]) -> Vec<AgentHost> {
+fn places(agents: &[AgentPlan], nodes: &[slurm::SlurmNode]) -> Vec<AgentHost> {
     let addresses: std::collections::HashMap<&str, &str> =
         nodes.iter().map(|node| (node.name.as_str(), node.address.as_str())).collect();
     let place = |agent: &AgentPlan| AgentHost {
@@ -122,8 +122,12 @@ fn places(agents: &[AgentPlan], nodes: &[slurm::Node]) -> Vec<AgentHost> {
 }
 
 /// Refuses nodes for which Slurm would let us wait for ever.
-fn check_usable(nodes: &[slurm::Node], assignment: &Assignment, options: &SessionOptions) -> Result<(), LaunchError> {
-    let problem = |node: &slurm::Node| {
+fn check_usable(
+    nodes: &[slurm::SlurmNode],
+    assignment: &Assignment,
+    options: &SessionOptions,
+) -> Result<(), LaunchError> {
+    let problem = |node: &slurm::SlurmNode| {
         let state = node.unusable.as_ref()?;
         let agent = assignment.agents.iter().find(|agent| agent.host == node.name)?;
         Some(Problem {
@@ -142,7 +146,7 @@ fn check_usable(nodes: &[slurm::Node], assignment: &Assignment, options: &Sessio
 }
 
 /// What Slurm's controller knows of these nodes.
-fn slurm_nodes(hosts: &[String]) -> Result<Vec<slurm::Node>, LaunchError> {
+fn slurm_nodes(hosts: &[String]) -> Result<Vec<slurm::SlurmNode>, LaunchError> {
     let folded = HostSet::from_names(hosts).map_err(|error| LaunchError::Launcher(error.to_string()))?.to_string();
     let output = Command::new("scontrol").args(["show", "node", "--oneliner", &folded]).output();
     let output = output.map_err(|error| {
@@ -257,7 +261,7 @@ mod tests {
     #[test]
     fn hosts_without_a_known_address_are_found_by_name() {
         let agent = |host: &str, below| AgentPlan { host: host.into(), index: 0, below, groups: Vec::new() };
-        let known = slurm::Node { name: "b".into(), address: "10.0.0.2".into(), unusable: None };
+        let known = slurm::SlurmNode { name: "b".into(), address: "10.0.0.2".into(), unusable: None };
         let places = places(&[agent("a", 1), agent("b", 0)], &[known]);
         let shown: Vec<_> = places.iter().map(|place| (&*place.host, &*place.address, place.below)).collect();
         assert_eq!(shown, [("a", "", 1), ("b", "10.0.0.2", 0)]);

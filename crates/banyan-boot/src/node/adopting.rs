@@ -10,7 +10,7 @@ use std::ops::Range;
 
 use banyan_link::Frame;
 
-use super::child::{ChildAgent, Stage};
+use super::child::{ChildAgent, ChildStage};
 use super::root_channel::Progress;
 use super::token::Token;
 use super::{Node, Up};
@@ -27,14 +27,14 @@ impl Node {
 
     /// Leaves a child that cannot be started here, and all below it, to the front-end.
     pub(super) fn hand_up(&mut self, index: usize, cause: &str) {
-        if self.agents[index].stage == Stage::Starting {
+        if self.agents[index].stage == ChildStage::Starting {
             self.to_start.agents_under_way -= 1;
         }
         self.stop_starter(index);
         self.close_agent_link(index);
         let node = self.nodes_below(index).start;
         let agent = &mut self.agents[index];
-        agent.stage = Stage::Ended;
+        agent.stage = ChildStage::Ended;
         agent.deadline = None;
         agent.progress = Progress::default();
         let subtree = agent.subtree.clone();

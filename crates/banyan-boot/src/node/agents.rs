@@ -9,8 +9,8 @@ use bytes::Bytes;
 use rustix::process::{Pid, Signal};
 use tracing::debug;
 
-use super::child::{Stage, StarterProcess, Upload};
-use super::greeting::Line;
+use super::child::{ChildStage, StarterProcess, Upload};
+use super::greeting::GreetingLine;
 use super::root_channel::Progress;
 use super::together::Together;
 use super::token::Token;
@@ -56,7 +56,7 @@ impl Node {
         let place = (&self.poller, Token::Agent(index as u32));
         let heartbeat = self.assignment.terms.heartbeat();
         let Some(starter) = self.assignment.way.starter(&agent.host, &self.agent_program, heartbeat) else {
-            agent.stage = Stage::Starting;
+            agent.stage = ChildStage::Starting;
             return;
         };
         match agent.start(&mut self.spawner, starter, &self.null, &self.agent_options, place) {
@@ -150,8 +150,8 @@ impl Node {
             Token::Member(index) => self.member_joined(index as usize),
             Token::Agent(index) => {
                 let agent = &mut self.agents[index as usize];
-                if agent.stage == Stage::Starting {
-                    agent.stage = Stage::Linked;
+                if agent.stage == ChildStage::Starting {
+                    agent.stage = ChildStage::Linked;
                     debug!(host = agent.host, "an agent has answered");
                     agent.was_linked = true;
                     agent.deadline = None;
@@ -168,7 +168,7 @@ impl Node {
 
     /// Reads what a starter writes before its agent speaks.
     pub(super) fn take_greeting(&mut self, index: usize) {
-        let is_awaited = self.agents[index].stage == Stage::Starting;
+        let is_awaited = self.agents[index].stage == ChildStage::Starting;
         let Some(starter) = self.agents[index].starter.as_mut().filter(|_| is_awaited) else { return };
         let Some(output) = &starter.output else { return };
         let mut byte = [0];
@@ -184,11 +184,11 @@ impl Node {
                 }
             }
             match starter.greeting.push(&byte).1 {
-                Some(Line::Need { unpacks: true }) => return self.begin_packed_upload(index),
-                Some(Line::Need { unpacks: false }) => {
+                Some(GreetingLine::Need { unpacks: true }) => return self.begin_packed_upload(index),
+                Some(GreetingLine::Need { unpacks: false }) => {
                     return self.begin_upload(index, Upload::announced(&self.agent_program));
                 }
-                Some(Line::Ready { protocol }) => return self.greeted(index, protocol),
+                Some(GreetingLine::Ready { protocol }) => return self.greeted(index, protocol),
                 None if starter.greeting.is_hopeless() => {
                     return self.unreachable(index, "what runs there is no agent: it writes without end");
                 }
@@ -322,10 +322,10 @@ impl Node {
         self.out_of_ward(group);
         self.take_greeting(index);
         match self.agents[index].stage {
-            Stage::Starting => self.unreachable(index, &format!("no agent could be started: its starter {state}")),
+            ChildStage::Starting => self.unreachable(index, &format!("no agent could be started: its starter {state}")),
             // The link says more, if it has not yet.
-            Stage::Linked => self.handle_link(Token::Agent(index as u32), true),
-            Stage::Waiting | Stage::Gone | Stage::Ended => {}
+            ChildStage::Linked => self.handle_link(Token::Agent(index as u32), true),
+            ChildStage::Waiting | ChildStage::Gone | ChildStage::Ended => {}
         }
     }
 
@@ -342,7 +342,7 @@ impl Node {
         self.to_start.agents.clear();
         let cause = "no agent answered before the time for the launch was over";
         for index in 0..self.agents.len() {
-            if matches!(self.agents[index].stage, Stage::Waiting | Stage::Starting) {
+            if matches!(self.agents[index].stage, ChildStage::Waiting | ChildStage::Starting) {
                 self.report_missing_below(index, cause);
                 self.refuse(index, ProblemKind::Unreachable, cause);
             }
@@ -352,7 +352,7 @@ impl Node {
 
     /// This node cannot start an agent. The front-end may be able to; if it is not, those below it are.
     pub(super) fn unreachable(&mut self, index: usize, cause: &str) {
-        if matches!(self.agents[index].stage, Stage::Gone | Stage::Ended) {
+        if matches!(self.agents[index].stage, ChildStage::Gone | ChildStage::Ended) {
             return;
         }
         self.take_complaint(index);
@@ -383,7 +383,7 @@ impl Node {
     }
 
     fn refuse_with(&mut self, index: usize, kind: ProblemKind, cause: &str, remedy: String) {
-        if matches!(self.agents[index].stage, Stage::Gone | Stage::Ended) {
+        if matches!(self.agents[index].stage, ChildStage::Gone | ChildStage::Ended) {
             return;
         }
         self.take_complaint(index);
@@ -414,8 +414,8 @@ impl Node {
     /// The link to an agent was lost, and with it everyone below it.
     pub(super) fn agent_gone(&mut self, index: usize, why: &str) {
         match self.agents[index].stage {
-            Stage::Gone | Stage::Ended => return,
-            Stage::Starting => return self.unreachable(index, &format!("its agent ended at once: {why}")),
+            ChildStage::Gone | ChildStage::Ended => return,
+            ChildStage::Starting => return self.unreachable(index, &format!("its agent ended at once: {why}")),
             _ if self.ending.is_some() => {
                 // It may live and think that this node is lost.
                 if self.assignment.note.is_some() {
@@ -462,27 +462,27 @@ impl Node {
     /// An agent said goodbye. Where there is an extension that can be because it is over.
     pub(super) fn agent_left(&mut self, index: usize) {
         match self.agents[index].stage {
-            Stage::Linked if self.ending.is_some() => self.agent_ended(index),
-            Stage::Linked if self.assignment.note.is_some() => self.forget_agent(index),
+            ChildStage::Linked if self.ending.is_some() => self.agent_ended(index),
+            ChildStage::Linked if self.assignment.note.is_some() => self.forget_agent(index),
             _ => self.agent_gone(index, "it said goodbye"),
         }
     }
 
     /// Everyone below an agent is lost.
     fn forget_agent(&mut self, index: usize) {
-        if self.agents[index].stage == Stage::Starting {
+        if self.agents[index].stage == ChildStage::Starting {
             self.to_start.agents_under_way -= 1;
         }
         // With an extension, what was there lives on in the care of the agent's keeper.
-        if self.assignment.note.is_none() || self.agents[index].stage != Stage::Linked {
+        if self.assignment.note.is_none() || self.agents[index].stage != ChildStage::Linked {
             self.stop_starter(index);
         }
         self.close_agent_link(index);
         self.await_nobody_below(index);
         self.stage_lost(index, "its agent was lost");
         let agent = &mut self.agents[index];
-        let was_reached = agent.stage == Stage::Linked;
-        agent.stage = Stage::Gone;
+        let was_reached = agent.stage == ChildStage::Linked;
+        agent.stage = ChildStage::Gone;
         agent.deadline = None;
         let lost = agent.ranks.len() as u32;
         agent.progress = Progress { failed: lost, agents: agent.places().count() as u32, ..agent.progress };
@@ -502,11 +502,11 @@ impl Node {
     /// An agent ended in good order, with everything below it.
     pub(super) fn agent_ended(&mut self, index: usize) {
         debug!(host = self.agents[index].host, "an agent has ended in good order");
-        if self.agents[index].stage == Stage::Starting {
+        if self.agents[index].stage == ChildStage::Starting {
             self.to_start.agents_under_way -= 1;
         }
         self.close_agent_link(index);
-        self.agents[index].stage = Stage::Ended;
+        self.agents[index].stage = ChildStage::Ended;
         self.stage_lost(index, "its agent has ended");
         self.agents[index].deadline = None;
     }

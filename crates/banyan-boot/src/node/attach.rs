@@ -48,11 +48,11 @@ pub(crate) fn keep_alive(link: &Link) {
 }
 
 /// How long a process may take to end after its link did, and the system to say how.
-const PARTING_PATIENCE: Duration = Duration::from_secs(1);
+const EXIT_PATIENCE: Duration = Duration::from_secs(1);
 
 /// A member that attached, and whose link has ended.
 #[derive(Debug)]
-struct Parting {
+struct PendingExit {
     index: usize,
     /// How it ended, if its process says nothing until then.
     state: ExitState,
@@ -65,7 +65,7 @@ pub(super) struct Attaching {
     /// Where they connect, while some are awaited.
     listeners: Option<AttachListeners>,
     /// Members whose links have ended, and whose exit states are not known yet.
-    partings: Vec<Parting>,
+    pending_exits: Vec<PendingExit>,
     /// Processes that wanted to attach and could not.
     sent_away: u64,
 }
@@ -74,7 +74,7 @@ impl Attaching {
     /// When there is something to do although nobody came.
     pub(super) fn timeout(&self) -> Option<Instant> {
         let listeners = self.listeners.as_ref().and_then(AttachListeners::timeout);
-        listeners.into_iter().chain(self.partings.iter().map(|parting| parting.until)).min()
+        listeners.into_iter().chain(self.pending_exits.iter().map(|pending| pending.until)).min()
     }
 }
 
@@ -187,7 +187,7 @@ impl Node {
         for frame in std::mem::take(&mut self.members[index].early) {
             self.send_below(Below::Member(index), frame);
         }
-        self.note_room(token);
+        self.note_full(token);
         self.pump(token);
     }
 
@@ -231,8 +231,8 @@ impl Node {
         let why = format!("member {rank} on host {}, which had attached, {state}", self.host);
         self.collectives.member_gone(rank, why, &mut self.outgoing);
         self.deliver();
-        self.attaching.partings.push(Parting { index, state, until: Instant::now() + PARTING_PATIENCE });
-        self.settle_partings(Instant::now());
+        self.attaching.pending_exits.push(PendingExit { index, state, until: Instant::now() + EXIT_PATIENCE });
+        self.report_pending_exits(Instant::now());
     }
 
     /// The process of a member that attached has ended, or its parent knows of that.
@@ -242,28 +242,28 @@ impl Node {
             self.handle_link(Token::Member(index as u32), true);
             self.attached_gone(index, ExitState::Lost("its process ended without a goodbye".into()));
         }
-        self.settle_partings(Instant::now());
+        self.report_pending_exits(Instant::now());
     }
 
     /// Reports how those have ended of whom it is known by now, or will not be.
-    pub(super) fn settle_partings(&mut self, now: Instant) {
-        for mut parting in std::mem::take(&mut self.attaching.partings) {
-            let member = &mut self.members[parting.index];
+    pub(super) fn report_pending_exits(&mut self, now: Instant) {
+        for mut pending in std::mem::take(&mut self.attaching.pending_exits) {
+            let member = &mut self.members[pending.index];
             let known = member.stranger.as_ref().map(Stranger::exit_state);
             match known {
-                Some(None) if now < parting.until && self.ending.is_none() => {
-                    self.attaching.partings.push(parting);
+                Some(None) if now < pending.until && self.ending.is_none() => {
+                    self.attaching.pending_exits.push(pending);
                     continue;
                 }
-                Some(Some(state)) => parting.state = state,
+                Some(Some(state)) => pending.state = state,
                 _ => {}
             }
             if let Some(stranger) = member.stranger.take() {
                 let _ = self.poller.remove(&stranger);
             }
-            member.state = Some(parting.state.clone());
+            member.state = Some(pending.state.clone());
             self.running -= 1;
-            self.unreported.exits.push((member.rank, parting.state));
+            self.unreported.exits.push((member.rank, pending.state));
         }
     }
 

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use banyan_link::Frame;
 
-use super::child::Stage;
+use super::child::ChildStage;
 use super::token::Token;
 use super::{Below, Node, Up};
 use crate::message;
@@ -88,7 +88,8 @@ impl Node {
         if !is_any && self.awaiting.told.is_empty() || self.awaiting.begun.elapsed() < NAMED_AFTER {
             return;
         }
-        let is_awaited = |index: &usize| matches!(self.agents[*index].stage, Stage::Waiting | Stage::Starting);
+        let is_awaited =
+            |index: &usize| matches!(self.agents[*index].stage, ChildStage::Waiting | ChildStage::Starting);
         let nodes = |index: usize| {
             let (first, start) = (self.nodes_below(index).start, self.agents[index].subtree.start);
             self.agents[index].places().map(move |place| first + (place - start) as u32)

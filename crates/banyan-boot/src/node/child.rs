@@ -49,7 +49,7 @@ pub(crate) struct ChildAgent {
     pub(crate) host: String,
     /// The ranks of its subtree, without those parts.
     pub(crate) ranks: RankSet,
-    pub(crate) stage: Stage,
+    pub(crate) stage: ChildStage,
     /// It has had a link.
     pub(crate) was_linked: bool,
     /// It has said why it ends.
@@ -66,7 +66,7 @@ pub(crate) struct ChildAgent {
 
 /// How far a child agent has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Stage {
+pub(crate) enum ChildStage {
     /// Not started yet.
     Waiting,
     /// Started; there is no link yet.
@@ -110,7 +110,7 @@ impl ChildAgent {
             ranks: ranks_of(&assignment.agents[subtree.clone()]),
             subtree,
             parted: Vec::new(),
-            stage: Stage::Waiting,
+            stage: ChildStage::Waiting,
             was_linked: false,
             has_said_why: false,
             wire: None,
@@ -148,7 +148,7 @@ impl ChildAgent {
         options: &LinkOptions,
         place: (&Poller, Token),
     ) -> Result<(), String> {
-        self.stage = Stage::Starting;
+        self.stage = ChildStage::Starting;
         let (process, ours) = StarterProcess::run(spawner, starter, null).map_err(|error| error.to_string())?;
         self.starter = Some(process);
         if let Some(ours) = ours {

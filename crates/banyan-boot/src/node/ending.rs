@@ -8,7 +8,7 @@ use bytes::Bytes;
 use rustix::process::{Pid, Signal};
 use tracing::debug;
 
-use super::child::Stage;
+use super::child::ChildStage;
 use super::shared::SharedMembers;
 use super::together::Together;
 use super::token::Token;
@@ -76,12 +76,13 @@ impl Node {
             self.signal_member(index, Signal::CONT);
         }
         for index in 0..self.agents.len() {
-            if matches!(self.agents[index].stage, Stage::Waiting | Stage::Starting) && self.agents[index].wire.is_none()
+            if matches!(self.agents[index].stage, ChildStage::Waiting | ChildStage::Starting)
+                && self.agents[index].wire.is_none()
             {
                 self.stop_starter(index);
-                self.agents[index].stage = Stage::Ended;
+                self.agents[index].stage = ChildStage::Ended;
             }
-            if self.agents[index].stage == Stage::Gone {
+            if self.agents[index].stage == ChildStage::Gone {
                 // What it left behind may be guarded.
                 self.stop_starter(index);
             }
@@ -93,7 +94,7 @@ impl Node {
         let agents_gone = || {
             self.agents.iter().all(|agent| {
                 let reaped = agent.starter.as_ref().is_none_or(|starter| starter.exited.is_some());
-                matches!(agent.stage, Stage::Gone | Stage::Ended) && reaped
+                matches!(agent.stage, ChildStage::Gone | ChildStage::Ended) && reaped
             })
         };
         let reaped = self.together.as_ref().is_none_or(Together::is_reaped);
@@ -122,7 +123,7 @@ impl Node {
     pub(super) fn tick(&mut self, now: Instant) {
         self.tick_links(now);
         self.check_attaching(now);
-        self.settle_partings(now);
+        self.report_pending_exits(now);
         self.tick_together(now);
         self.answer_questions(now);
         if self.is_agent() && now >= self.reap_at {

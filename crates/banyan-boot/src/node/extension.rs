@@ -6,7 +6,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use banyan_link::{Interest, SecretBytes};
 
 use super::Node;
-use super::member::Member;
+use super::member::LocalMember;
 use super::token::Token;
 use crate::assignment::Assignment;
 use crate::described;
@@ -112,7 +112,7 @@ impl Node {
     /// A member was started: the extension gets its end of the socket, the keeper the process and what it writes to.
     pub(super) fn extend_to(&mut self, index: usize, socket: Option<OwnedFd>) {
         let (Some(extension), Some(socket)) = (&mut self.extension, socket) else { return };
-        let Member { rank, process: Some(process), output, errors, .. } = &self.members[index] else { return };
+        let LocalMember { rank, process: Some(process), output, errors, .. } = &self.members[index] else { return };
         extension.agent.member_started(*rank, process.pid.as_raw_nonzero().get().cast_unsigned(), socket);
         let pipes: Vec<BorrowedFd<'_>> =
             [output, errors].into_iter().flatten().map(|pipe| pipe.stream.as_fd()).collect();

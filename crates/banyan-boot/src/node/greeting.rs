@@ -16,7 +16,7 @@ const KEPT_BYTES: usize = 400;
 
 /// What a line means.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Line {
+pub(crate) enum GreetingLine {
     /// The host has not the program, and may be able to unpack it.
     Need { unpacks: bool },
     /// The agent runs, and speaks this protocol; 0 when it does not say.
@@ -33,7 +33,7 @@ pub(crate) struct Greeting {
 
 impl Greeting {
     /// Takes bytes up to the end of the first line that means something; says how many were taken.
-    pub(crate) fn push(&mut self, bytes: &[u8]) -> (usize, Option<Line>) {
+    pub(crate) fn push(&mut self, bytes: &[u8]) -> (usize, Option<GreetingLine>) {
         for (at, byte) in bytes.iter().enumerate() {
             self.seen += 1;
             if *byte != b'\n' {
@@ -69,17 +69,17 @@ impl Greeting {
     }
 }
 
-fn meaning(line: &[u8]) -> Option<Line> {
+fn meaning(line: &[u8]) -> Option<GreetingLine> {
     let line = line.trim_ascii_end();
     // A prompt, an escape sequence or any other bytes without an end of line may stand before it.
     if let Some(unpacks) = [NEED, NEED_PACKED].iter().position(|need| line.ends_with(need.as_bytes())) {
-        return Some(Line::Need { unpacks: unpacks == 1 });
+        return Some(GreetingLine::Need { unpacks: unpacks == 1 });
     }
     let at = line.windows(READY.len()).position(|window| window == READY.as_bytes())?;
     // Later releases may say more behind the number.
     let mut words = line[at + READY.len()..].split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
     let number = words.next().and_then(|word| std::str::from_utf8(word).ok()?.parse().ok());
-    Some(Line::Ready { protocol: number.unwrap_or_default() })
+    Some(GreetingLine::Ready { protocol: number.unwrap_or_default() })
 }
 
 #[cfg(test)]
@@ -91,7 +91,7 @@ mod tests {
         let mut greeting = Greeting::default();
         let text = format!("Welcome to n1!\nno mail\n\u{1b}[0m{READY} 1\nrest");
         let (taken, line) = greeting.push(text.as_bytes());
-        assert_eq!(line, Some(Line::Ready { protocol: 1 }));
+        assert_eq!(line, Some(GreetingLine::Ready { protocol: 1 }));
         assert_eq!(&text[taken..], "rest");
         assert_eq!(greeting.noise(), "Welcome to n1! / no mail");
     }
@@ -99,8 +99,8 @@ mod tests {
     #[test]
     fn what_stands_behind_the_number_of_the_protocol_is_for_later_releases() {
         let found = |line: &str| Greeting::default().push(line.as_bytes()).1;
-        assert_eq!(found("BANYAN-AGENT-READY 2 and more\r\n"), Some(Line::Ready { protocol: 2 }));
-        assert_eq!(found("BANYAN-AGENT-READY 0.1.0\n"), Some(Line::Ready { protocol: 0 }));
+        assert_eq!(found("BANYAN-AGENT-READY 2 and more\r\n"), Some(GreetingLine::Ready { protocol: 2 }));
+        assert_eq!(found("BANYAN-AGENT-READY 0.1.0\n"), Some(GreetingLine::Ready { protocol: 0 }));
     }
 
     #[test]
@@ -117,15 +117,15 @@ mod tests {
     fn the_request_for_the_program_is_understood_however_it_is_cut() {
         let mut greeting = Greeting::default();
         let text = format!("hello\r\n{NEED}\r\n");
-        let found: Vec<Line> = text.bytes().filter_map(|byte| greeting.push(&[byte]).1).collect();
-        assert_eq!(found, [Line::Need { unpacks: false }]);
+        let found: Vec<GreetingLine> = text.bytes().filter_map(|byte| greeting.push(&[byte]).1).collect();
+        assert_eq!(found, [GreetingLine::Need { unpacks: false }]);
     }
 
     #[test]
     fn bytes_that_are_no_text_before_a_line_do_not_hide_it() {
         let found = |line: String| Greeting::default().push(&[&[0xff, 0xc3, 0], line.as_bytes()].concat()).1;
-        assert_eq!(found(format!("{NEED}\n")), Some(Line::Need { unpacks: false }));
-        assert_eq!(found(format!("{NEED_PACKED}\n")), Some(Line::Need { unpacks: true }));
-        assert_eq!(found(format!("{READY} 1\n")), Some(Line::Ready { protocol: 1 }));
+        assert_eq!(found(format!("{NEED}\n")), Some(GreetingLine::Need { unpacks: false }));
+        assert_eq!(found(format!("{NEED_PACKED}\n")), Some(GreetingLine::Need { unpacks: true }));
+        assert_eq!(found(format!("{READY} 1\n")), Some(GreetingLine::Ready { protocol: 1 }));
     }
 }

@@ -24,7 +24,7 @@ const INPUT_BOUND: usize = 256 * 1024;
 
 /// One member.
 #[derive(Debug)]
-pub(crate) struct Member {
+pub(crate) struct LocalMember {
     pub(crate) rank: u32,
     pub(crate) image: u32,
     pub(crate) process: Option<Child>,
@@ -63,9 +63,9 @@ pub(crate) struct InputPipe {
     pub(crate) watched: bool,
 }
 
-impl Member {
-    pub(crate) fn new(rank: u32, image: u32) -> Member {
-        Member {
+impl LocalMember {
+    pub(crate) fn new(rank: u32, image: u32) -> LocalMember {
+        LocalMember {
             rank,
             image,
             process: None,

@@ -11,7 +11,7 @@ use banyan_ranks::RankSet;
 use rustix::process::Signal;
 use tracing::debug;
 
-use super::member::{Common, Member};
+use super::member::{Common, LocalMember};
 use super::shared::{Next, SHARED_FRAMES};
 use super::start_queue::StartFailure;
 use super::token::Token;
@@ -79,7 +79,7 @@ impl Node {
 
     /// Remembers to tell of a member's process.
     fn note_process(&mut self, index: usize) {
-        let Member { rank, process, .. } = &self.members[index];
+        let LocalMember { rank, process, .. } = &self.members[index];
         let process = process.as_ref().map(|process| process.pid.as_raw_nonzero().get().cast_unsigned());
         self.unreported.processes.extend(process.map(|process| (*rank, process)));
     }

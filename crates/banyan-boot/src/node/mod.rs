@@ -4,7 +4,7 @@
 //! starts both, passes frames between them, and ends everything when its parent is gone. What collectives do is decided
 //! by [`collective`](crate::collective); this is the driver that feeds it.
 //!
-//! Memory is bounded: data is taken from a link only while those it may go to have room (see [`Room`]), so a
+//! Memory is bounded: data is taken from a link only while those it may go to have room (see [`Acceptable`]), so a
 //! reader that is slow slows its writers, and nothing piles up in between.
 
 mod adopting;
@@ -68,7 +68,7 @@ use ending::Ending;
 use extension::Extension;
 use flow::Flow;
 use launch_keeper::LaunchKeeper;
-use member::{InputPipe, Member};
+use member::{InputPipe, LocalMember};
 use order::{Below, ChildOrder};
 use root_channel::{Progress, RootChannel};
 use shared::{Next, SHARED_FRAMES, SharedMembers};
@@ -96,17 +96,17 @@ pub(crate) enum Up {
     Nobody,
 }
 
-/// Where there is room for data of one link.
+/// Which data of one link may be taken now.
 #[derive(Debug, Clone, Copy)]
-struct Room {
-    /// Above, for what comes from below and goes nowhere else.
+struct Acceptable {
+    /// What comes from below and goes only up.
     up: bool,
-    /// At everyone's.
+    /// Everything: all it may go to have room.
     everywhere: bool,
 }
 
-impl Room {
-    const NONE: Room = Room { up: false, everywhere: false };
+impl Acceptable {
+    const NOTHING: Acceptable = Acceptable { up: false, everywhere: false };
 
     fn takes(self, kind: Kind) -> bool {
         // These never go to a child: one that does not read does not hold them up.
@@ -148,7 +148,7 @@ pub(crate) struct Node {
     tunnels_above: Tunnels,
 
     agents: Vec<ChildAgent>,
-    members: Vec<Member>,
+    members: Vec<LocalMember>,
     order: ChildOrder,
     /// Agents of the whole subtree, this one among them.
     agent_count: usize,
@@ -210,7 +210,7 @@ impl Node {
         let levels = shape::levels(0..assignment.agents.len(), below);
         let subtrees = shape::subtrees(usize::from(!is_root)..assignment.agents.len(), below).into_iter();
         let agents: Vec<ChildAgent> = subtrees.map(|subtree| ChildAgent::new(subtree, &assignment)).collect();
-        let members: Vec<Member> = if is_root { Vec::new() } else { members_of(&assignment) };
+        let members: Vec<LocalMember> = if is_root { Vec::new() } else { members_of(&assignment) };
         let order = ChildOrder::new(&members, &agents);
         let ranks = order.subtrees(&members, &agents);
         let collectives = if is_root { Collectives::root(ranks) } else { Collectives::inner(ranks, assignment.size) };
@@ -390,7 +390,7 @@ impl Node {
         if readable {
             wire.link.fill(Instant::now());
         }
-        self.note_room(token);
+        self.note_full(token);
         self.flow.touch(token);
         self.pump(token);
     }
@@ -399,32 +399,32 @@ impl Node {
     fn pump(&mut self, token: Token) {
         let mut shared_frames = 0;
         loop {
-            let mut room = self.room(token);
+            let mut acceptable = self.acceptable(token);
             if let Token::Member(index) = token {
                 // What it put into shared memory it did before it sent what came over the link.
-                match self.next_shared(index as usize, room.everywhere) {
+                match self.next_shared(index as usize, acceptable.everywhere) {
                     Next::Taken if shared_frames < SHARED_FRAMES => {
                         shared_frames += 1;
                         continue;
                     }
                     // The others have their turn first, and so has what came over the link after these.
-                    Next::Taken => return self.wait_for_room(token),
+                    Next::Taken => return self.block(token),
                     Next::Blocked => {
-                        room = Room::NONE;
-                        self.wait_for_room(token);
+                        acceptable = Acceptable::NOTHING;
+                        self.block(token);
                     }
                     Next::Nothing => {}
                 }
             }
             let Some(wire) = self.wire(token) else { return };
-            match wire.next(|kind| room.takes(kind)) {
+            match wire.next(|kind| acceptable.takes(kind)) {
                 Some(LinkEvent::Opened(_)) => self.opened(token),
                 Some(LinkEvent::Frame(frame)) => self.take(token, frame),
                 Some(LinkEvent::Closed) => return self.link_closed(token),
                 Some(LinkEvent::Lost(error)) => return self.link_lost(token, &error),
                 None => {
                     if wire.first_data().is_some() {
-                        self.wait_for_room(token);
+                        self.block(token);
                     }
                     return;
                 }
@@ -433,7 +433,7 @@ impl Node {
     }
 
     /// Remembers that there is data that could not be taken yet.
-    fn wait_for_room(&mut self, token: Token) {
+    fn block(&mut self, token: Token) {
         self.flow.block(token);
     }
 
@@ -455,23 +455,24 @@ impl Node {
     }
 
     /// What data of this link may be taken: that for which everyone it could go to has room.
-    fn room(&self, token: Token) -> Room {
+    fn acceptable(&self, token: Token) -> Acceptable {
         let disk = || self.staging.has_room();
         // Members that are about to start have nowhere to take it yet.
         let members = || self.to_start.held || self.to_start.members.is_empty();
         match (token, &self.up) {
-            (Token::Parent, _) => {
-                Room { up: false, everywhere: self.flow.is_clear() && disk() && members() && self.awaiting.has_room() }
-            }
+            (Token::Parent, _) => Acceptable {
+                up: false,
+                everywhere: self.flow.is_clear() && disk() && members() && self.awaiting.has_room(),
+            },
             (_, up) => {
                 let up = match up {
                     // What comes from below goes nowhere.
                     _ if self.detached => true,
-                    Up::Parent(wire) => wire.link.room() > 0,
+                    Up::Parent(wire) => wire.link.credit_left() > 0,
                     Up::RootChannel(channel) => channel.has_room(),
                     Up::Nobody => true,
                 };
-                Room { up, everywhere: up && self.flow.is_clear() }
+                Acceptable { up, everywhere: up && self.flow.is_clear() }
             }
         }
     }
@@ -484,21 +485,21 @@ impl Node {
             (Token::Member(index), _) => self.members[index as usize].wire.as_ref(),
             _ => None,
         };
-        let room = self.room(token);
+        let acceptable = self.acceptable(token);
         if matches!((token, &self.shared), (Token::Member(index), Some(shared)) if shared.is_blocked(index)) {
             // It comes before what is on the link.
-            return room.everywhere;
+            return acceptable.everywhere;
         }
         let first = wire.and_then(Wire::first_data);
         // A link without anything, or that is gone, need not be looked at again.
-        first.is_none_or(|kind| room.takes(kind))
+        first.is_none_or(|kind| acceptable.takes(kind))
     }
 
     /// Remembers whether a child takes no more for now.
-    fn note_room(&mut self, token: Token) {
+    fn note_full(&mut self, token: Token) {
         let full = match token {
             Token::Input(index) => self.members[index as usize].input.as_ref().is_some_and(InputPipe::is_full),
-            Token::Agent(_) | Token::Member(_) => self.wire(token).is_some_and(|wire| wire.link.room() == 0),
+            Token::Agent(_) | Token::Member(_) => self.wire(token).is_some_and(|wire| wire.link.credit_left() == 0),
             _ => return,
         };
         self.flow.set_full(token, full);
@@ -506,7 +507,7 @@ impl Node {
 
     /// Asks to be told when the link can be written again, if it still has something.
     fn watch(&mut self, token: Token) {
-        self.note_room(token);
+        self.note_full(token);
         let poller = &self.poller;
         let wire = match token {
             Token::Parent => match &mut self.up {
@@ -551,10 +552,10 @@ impl Node {
     }
 }
 
-fn members_of(assignment: &Assignment) -> Vec<Member> {
+fn members_of(assignment: &Assignment) -> Vec<LocalMember> {
     let own = assignment.agents.first().map_or(&[][..], |agent| &agent.groups[..]);
     own.iter()
-        .flat_map(|group| (group.first..group.first + group.count).map(|rank| Member::new(rank, group.image)))
+        .flat_map(|group| (group.first..group.first + group.count).map(|rank| LocalMember::new(rank, group.image)))
         .collect()
 }
 

@@ -1,7 +1,7 @@
 //! The children of a node in the order in which collectives number them: by lowest rank.
 
 use super::child::ChildAgent;
-use super::member::Member;
+use super::member::LocalMember;
 use crate::collective::Subtree;
 
 /// A child, by its index among the members or among the agents.
@@ -23,7 +23,7 @@ pub(super) struct ChildOrder {
 
 impl ChildOrder {
     /// The children by their lowest ranks.
-    pub(super) fn new(members: &[Member], agents: &[ChildAgent]) -> ChildOrder {
+    pub(super) fn new(members: &[LocalMember], agents: &[ChildAgent]) -> ChildOrder {
         let of_members = members.iter().enumerate().map(|(index, member)| (member.rank, Below::Member(index)));
         let lowest = |agent: &ChildAgent| agent.ranks.first().unwrap_or(u32::MAX);
         let of_agents = agents.iter().enumerate().map(|(index, agent)| (lowest(agent), Below::Agent(index)));
@@ -68,7 +68,7 @@ impl ChildOrder {
     }
 
     /// The ranks of each child, in order.
-    pub(super) fn subtrees(&self, members: &[Member], agents: &[ChildAgent]) -> Vec<Subtree> {
+    pub(super) fn subtrees(&self, members: &[LocalMember], agents: &[ChildAgent]) -> Vec<Subtree> {
         let subtree = |child: &Below| match child {
             Below::Member(index) => Subtree::Member(members[*index].rank),
             Below::Agent(index) => Subtree::Agent(agents[*index].ranks.clone()),

@@ -173,12 +173,12 @@ impl Node {
         let token = Token::Member(index as u32);
         let mut found = false;
         for _ in 0..SHARED_FRAMES {
-            let may_take_data = self.room(token).everywhere;
+            let may_take_data = self.acceptable(token).everywhere;
             match self.next_shared(index, may_take_data) {
                 Next::Taken => found = true,
                 Next::Nothing => return found,
                 Next::Blocked => {
-                    self.wait_for_room(token);
+                    self.block(token);
                     return found;
                 }
             }
@@ -228,7 +228,7 @@ impl Node {
     /// Members that have not entered the next collective, but for the master: whoever waits for its data is told at once.
     fn awaited_members(&self) -> u32 {
         let Some(shared) = &self.shared else { return 1 };
-        let is_awaited = |(index, member): &(usize, &super::member::Member)| {
+        let is_awaited = |(index, member): &(usize, &super::member::LocalMember)| {
             let position = self.order.position(Below::Member(*index));
             member.rank != 0 && shared.hub.is_open(*index as u32) && self.collectives.awaits(position)
         };

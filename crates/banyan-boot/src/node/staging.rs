@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use banyan_link::{Frame, Interest};
 use bytes::Bytes;
 
-use super::child::Stage;
+use super::child::ChildStage;
 use super::root_channel::StagePhase;
 use super::token::Token;
 use super::{Below, Node, Up};
@@ -13,7 +13,7 @@ use crate::message;
 use crate::problem::{Problem, ProblemKind};
 use crate::staging::assembly::Assembly;
 use crate::staging::place::Placed;
-use crate::staging::writer::{Progress, Writer};
+use crate::staging::writer::{Writer, WriterProgress};
 use crate::staging::{Offer, Tally};
 
 /// `sequence` of [`message::STAGED`]: who has it.
@@ -25,7 +25,7 @@ const END: u32 = 1;
 #[derive(Debug, Default)]
 pub(super) struct Staging {
     /// There is one transfer at a time. A new one takes the place of one that did not end.
-    transfer: Option<Transfer>,
+    transfer: Option<NodeTransfer>,
     /// Where the parcels of the last source went.
     placed: Placed,
     /// The large file that is put together on this host.
@@ -42,24 +42,24 @@ impl Staging {
 
 /// A transfer that is under way.
 #[derive(Debug)]
-struct Transfer {
+struct NodeTransfer {
     number: u32,
     /// Stores it on this host; the root has none.
     writer: Option<Writer>,
-    own: Part,
+    own: HostTally,
     /// By child agent.
-    children: Vec<Part>,
+    children: Vec<HostTally>,
     answered: bool,
 }
 
 /// What is known of one's own host, or of a subtree.
 #[derive(Debug, Clone, Copy, Default)]
-struct Part {
+struct HostTally {
     answer: Option<Tally>,
     end: Option<Tally>,
 }
 
-impl Part {
+impl HostTally {
     /// Nothing more will come from there.
     fn settle(&mut self, tally: Tally) {
         self.answer.get_or_insert(tally);
@@ -71,9 +71,9 @@ impl Part {
     }
 }
 
-impl Transfer {
+impl NodeTransfer {
     /// Everyone's answers, or everyone's ends, together; `None` while some are missing.
-    fn sum(&self, of: impl Fn(&Part) -> Option<Tally>) -> Option<Tally> {
+    fn sum(&self, of: impl Fn(&HostTally) -> Option<Tally>) -> Option<Tally> {
         let parts = self.children.iter().chain([&self.own]);
         parts.map(of).try_fold(Tally::default(), |sum, tally| Some(sum.plus(tally?)))
     }
@@ -83,11 +83,11 @@ impl Node {
     /// Asks everyone below, and this host, who lacks what is offered.
     pub(super) fn stage_begin(&mut self, offer: &Offer) {
         self.stage_forget();
-        let mut transfer = Transfer {
+        let mut transfer = NodeTransfer {
             number: offer.number,
             writer: None,
-            own: Part::default(),
-            children: vec![Part::default(); self.agents.len()],
+            own: HostTally::default(),
+            children: vec![HostTally::default(); self.agents.len()],
             answered: false,
         };
         if matches!(self.up, Up::RootChannel(_)) {
@@ -97,7 +97,7 @@ impl Node {
         for index in 0..self.agents.len() {
             let agent = &mut self.agents[index];
             let sent = match &mut agent.wire {
-                Some(wire) if agent.stage == Stage::Linked => {
+                Some(wire) if agent.stage == ChildStage::Linked => {
                     wire.link.send_record(message::STAGE_BEGIN, 0, 0, offer).map_err(|error| error.to_string())
                 }
                 _ => Err("there is no agent".to_owned()),
@@ -147,13 +147,13 @@ impl Node {
         let none = Tally::default();
         let mut failed = None;
         match writer.progress() {
-            Progress::Looking => return,
-            Progress::Needs => transfer.own.answer = Some(Tally { needs: 1, ..none }),
-            Progress::Had => transfer.own.settle(Tally { had: 1, ..none }),
-            Progress::Lacks => transfer.own.settle(Tally { needs: 1, ..none }),
-            Progress::GaveUp => transfer.own.settle(Tally { failed: 1, ..none }),
-            Progress::Stored => transfer.own.settle(Tally { stored: 1, ..none }),
-            Progress::Failed(kind, why) => {
+            WriterProgress::Looking => return,
+            WriterProgress::Needs => transfer.own.answer = Some(Tally { needs: 1, ..none }),
+            WriterProgress::Had => transfer.own.settle(Tally { had: 1, ..none }),
+            WriterProgress::Lacks => transfer.own.settle(Tally { needs: 1, ..none }),
+            WriterProgress::GaveUp => transfer.own.settle(Tally { failed: 1, ..none }),
+            WriterProgress::Stored => transfer.own.settle(Tally { stored: 1, ..none }),
+            WriterProgress::Failed(kind, why) => {
                 transfer.own.settle(Tally { failed: 1, ..none });
                 failed = Some((kind, why));
             }
@@ -218,7 +218,7 @@ impl Node {
     /// Another child agent is to come: what is under way does not reach it.
     pub(super) fn stage_without(&mut self, index: usize) {
         if let Some(transfer) = &mut self.staging.transfer {
-            transfer.children.push(Part::default());
+            transfer.children.push(HostTally::default());
             self.stage_lost(index, "there is no agent");
         }
     }
@@ -234,8 +234,8 @@ impl Node {
         }
         let (count, none) = (places.len() as u32, Tally::default());
         part.settle(match agent.stage {
-            Stage::Waiting | Stage::Starting => Tally { late: count, ..none },
-            Stage::Linked | Stage::Gone | Stage::Ended => Tally { failed: count, ..none },
+            ChildStage::Waiting | ChildStage::Starting => Tally { late: count, ..none },
+            ChildStage::Linked | ChildStage::Gone | ChildStage::Ended => Tally { failed: count, ..none },
         });
         // Why one was not reached is said anyway.
         if agent.was_linked {

@@ -5,7 +5,7 @@ use std::os::fd::AsFd;
 use banyan_link::{Frame, Interest};
 use bytes::Bytes;
 
-use super::member::{Member, Pipe};
+use super::member::{LocalMember, Pipe};
 use super::token::Token;
 use super::{Node, Up};
 use crate::message;
@@ -28,7 +28,7 @@ impl Node {
     fn may_write_up(&self) -> bool {
         self.detached
             || match &self.up {
-                Up::Parent(wire) => wire.link.room() > 0,
+                Up::Parent(wire) => wire.link.credit_left() > 0,
                 Up::RootChannel(_) | Up::Nobody => true,
             }
     }
@@ -117,7 +117,7 @@ impl Node {
             (true, false) => self.poller.remove(descriptor),
             _ => Ok(()),
         };
-        self.note_room(token);
+        self.note_full(token);
     }
 
     fn close_input(&mut self, index: usize) {
@@ -132,7 +132,7 @@ impl Node {
 }
 
 /// Where the pipe of a token is kept.
-fn slot(members: &mut [Member], token: Token) -> Option<&mut Option<Pipe>> {
+fn slot(members: &mut [LocalMember], token: Token) -> Option<&mut Option<Pipe>> {
     match token {
         Token::Output(index) => Some(&mut members[index as usize].output),
         Token::Errors(index) => Some(&mut members[index as usize].errors),

@@ -16,7 +16,7 @@ use banyan_link::{Interest, Link, Listener, PeerId, Secret, SecretBytes, Session
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::process::Signal;
 
-use super::child::{ChildAgent, Stage, StarterProcess, Upload};
+use super::child::{ChildAgent, ChildStage, StarterProcess, Upload};
 use super::token::Token;
 use super::wire::Wire;
 use super::{Node, Up};
@@ -135,7 +135,7 @@ impl Together {
 
 /// Whether a child has not come yet.
 fn is_awaited(agent: &ChildAgent) -> bool {
-    agent.stage == Stage::Starting && agent.wire.is_none()
+    agent.stage == ChildStage::Starting && agent.wire.is_none()
 }
 
 impl Node {
@@ -229,7 +229,7 @@ impl Node {
                 notice(line.trim());
             }
             let deadline = (!queued).then(|| Instant::now() + self.assignment.terms.host_deadline());
-            let awaited = self.agents.iter_mut().filter(|agent| agent.stage == Stage::Starting);
+            let awaited = self.agents.iter_mut().filter(|agent| agent.stage == ChildStage::Starting);
             awaited.for_each(|agent| agent.deadline = deadline);
         }
     }
@@ -282,7 +282,8 @@ impl Node {
             return;
         }
         for index in 0..self.agents.len() {
-            if matches!(self.agents[index].stage, Stage::Waiting | Stage::Starting) && self.agents[index].wire.is_none()
+            if matches!(self.agents[index].stage, ChildStage::Waiting | ChildStage::Starting)
+                && self.agents[index].wire.is_none()
             {
                 self.unreachable(index, &format!("no agent came: the command that starts them {state}"));
             }
@@ -380,7 +381,7 @@ impl Node {
             self.accept();
         }
         let came: u32 = self.agents.iter().map(|agent| agent.progress.agents).sum();
-        let all_gone = self.agents.iter().all(|agent| matches!(agent.stage, Stage::Gone | Stage::Ended));
+        let all_gone = self.agents.iter().all(|agent| matches!(agent.stage, ChildStage::Gone | ChildStage::Ended));
         let Some(together) = &mut self.together else { return };
         if came as usize >= self.assignment.agents.len() {
             together.file = None;

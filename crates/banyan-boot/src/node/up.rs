@@ -154,7 +154,7 @@ impl Node {
         }
         if let Some(wire) = self.wire(token) {
             wire.link.send(frame);
-            self.note_room(token);
+            self.note_full(token);
             self.flow.touch(token);
         }
     }

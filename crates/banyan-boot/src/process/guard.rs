@@ -147,14 +147,14 @@ impl Watch {
         let living: HashSet<Pid> = living.iter().copied().collect();
         let is_told = |rank: &u32| rustix::io::retry_on_intr(|| rustix::io::write(tell, &rank.to_le_bytes())).is_ok();
         // The pipe has room for far more than an agent has members.
-        self.members.retain(|rank, heir| living.contains(&heir.process) || !is_told(rank));
+        self.members.retain(|rank, member| living.contains(&member.process) || !is_told(rank));
     }
 
     /// Sleeps until something happens.
     fn wait(&mut self, signals: &OwnedFd) -> io::Result<()> {
         let timeout = self.farewell.map(|at| Timespec::try_from(at.saturating_duration_since(Instant::now())));
         let timeout = timeout.transpose().map_err(io::Error::other)?;
-        let pipes = self.members.values().flat_map(|heir| &heir.pipes).map(AsFd::as_fd);
+        let pipes = self.members.values().flat_map(|member| &member.pipes).map(AsFd::as_fd);
         let all = std::iter::once(signals.as_fd()).chain(pipes);
         let mut all: Vec<PollFd<'_>> = all.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)).collect();
         rustix::io::retry_on_intr(|| rustix::event::poll(&mut all, timeout.as_ref()))?;
@@ -164,8 +164,8 @@ impl Watch {
     /// Reads what members write. A pipe that has ended, or cannot be read, is closed.
     fn discard(&mut self) {
         let mut buffer = vec![0; DISCARD_BYTES];
-        for heir in self.members.values_mut() {
-            heir.pipes.retain(|pipe| {
+        for member in self.members.values_mut() {
+            member.pipes.retain(|pipe| {
                 let read = rustix::io::retry_on_intr(|| rustix::io::read(pipe, &mut buffer[..]));
                 matches!(read, Ok(1..) | Err(Errno::AGAIN))
             });

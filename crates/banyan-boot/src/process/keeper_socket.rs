@@ -256,7 +256,7 @@ mod tests {
         assert_eq!(rustix::io::write(&second.1, b"not heard"), Err(Errno::PIPE));
         drop(will);
         assert!(!handover.take() && handover.is_whole());
-        let left: Vec<(u32, Pid)> = handover.members.iter().map(|(member, heir)| (*member, heir.process)).collect();
+        let left: Vec<(u32, Pid)> = handover.members.iter().map(|(rank, member)| (*rank, member.process)).collect();
         assert_eq!(left, [(8, process)]);
     }
 

@@ -13,10 +13,10 @@ use super::{Large, Offer};
 
 /// The large file that is being put together, if there is one; all who have a copy of this have the same.
 #[derive(Debug, Clone, Default)]
-pub struct Assembly(Arc<Mutex<State>>);
+pub struct Assembly(Arc<Mutex<AssemblyState>>);
 
 #[derive(Debug, Default)]
-enum State {
+enum AssemblyState {
     #[default]
     Nothing,
     /// This host has the file of this hash; its slices need not come.
@@ -43,25 +43,25 @@ pub(super) struct Assembled {
 }
 
 /// Where a part finds its file.
-pub(super) enum Found {
+pub(super) enum FoundPart {
     Had,
     Broken,
     Open(Box<Assembled>),
 }
 
 impl Assembly {
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, AssemblyState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The host has the file that was asked for.
     pub(super) fn had(&self, large: &Large) {
-        *self.state() = State::Had(large.file.clone());
+        *self.state() = AssemblyState::Had(large.file.clone());
     }
 
     /// Nothing comes of the file that was asked for.
     pub(super) fn broken(&self, large: &Large) {
-        *self.state() = State::Broken(large.file.clone());
+        *self.state() = AssemblyState::Broken(large.file.clone());
     }
 
     /// The host lacks the file that was asked for: slices may come. The store knows where they go.
@@ -73,7 +73,7 @@ impl Assembly {
         host: &str,
     ) -> Result<(), StoreError> {
         // Whatever was there before lets go of its file, which may be the one that is wanted.
-        *self.state() = State::Nothing;
+        *self.state() = AssemblyState::Nothing;
         remove_expired(store.directory());
         let name = partial_name(host, store.target(), inside);
         let opened = store.parent().and_then(|parent| Partial::open(parent, &name, large.keep));
@@ -84,26 +84,33 @@ impl Assembly {
         }
         let (file, target, made) = (large.file.clone(), store.target().to_owned(), store.give_directories());
         let directory = store.directory().to_owned();
-        *self.state() =
-            State::Open(Box::new(Assembled { file, target, directory, total: large.total, checked: 0, partial, made }));
+        *self.state() = AssemblyState::Open(Box::new(Assembled {
+            file,
+            target,
+            directory,
+            total: large.total,
+            checked: 0,
+            partial,
+            made,
+        }));
         Ok(())
     }
 
     /// Takes the file out that a part belongs to, until it is put back; `None` if it was not asked for.
-    pub(super) fn take(&self, large: &Large) -> Option<Found> {
+    pub(super) fn take(&self, large: &Large) -> Option<FoundPart> {
         let mut state = self.state();
         match std::mem::take(&mut *state) {
-            State::Had(file) if file == large.file => {
-                *state = State::Had(file);
-                Some(Found::Had)
+            AssemblyState::Had(file) if file == large.file => {
+                *state = AssemblyState::Had(file);
+                Some(FoundPart::Had)
             }
-            State::Open(open) if open.file == large.file && open.total == large.total => {
-                *state = State::Broken(open.file.clone());
-                Some(Found::Open(open))
+            AssemblyState::Open(open) if open.file == large.file && open.total == large.total => {
+                *state = AssemblyState::Broken(open.file.clone());
+                Some(FoundPart::Open(open))
             }
-            State::Broken(file) if file == large.file => {
-                *state = State::Broken(file);
-                Some(Found::Broken)
+            AssemblyState::Broken(file) if file == large.file => {
+                *state = AssemblyState::Broken(file);
+                Some(FoundPart::Broken)
             }
             other => {
                 *state = other;
@@ -113,7 +120,7 @@ impl Assembly {
     }
 
     fn put_back(&self, assembled: Box<Assembled>) {
-        *self.state() = State::Open(assembled);
+        *self.state() = AssemblyState::Open(assembled);
     }
 }
 

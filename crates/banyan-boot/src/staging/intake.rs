@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::assembly::{Assembly, Found, Slice};
+use super::assembly::{Assembly, FoundPart, Slice};
 use super::part::{END, QUESTION, SLICE};
 use super::store::{Site, Store, StoreError};
 use super::{Large, Offer, parcel};
@@ -41,9 +41,9 @@ impl Intake {
             return asked;
         }
         let assembled = match assembly.take(large) {
-            Some(Found::Had) => return Ok(Begun::Had),
-            Some(Found::Broken) => return Ok(Begun::GaveUp),
-            Some(Found::Open(assembled)) => assembled,
+            Some(FoundPart::Had) => return Ok(Begun::Had),
+            Some(FoundPart::Broken) => return Ok(Begun::GaveUp),
+            Some(FoundPart::Open(assembled)) => assembled,
             None => return Err(StoreError::NoPlace("a part came of a file that was not asked for".into())),
         };
         match large.step {

@@ -20,16 +20,16 @@ pub(super) type Contents = Arc<HashMap<PathBuf, Bytes>>;
 
 /// What the content of an entry is read from.
 #[derive(Debug)]
-enum Content {
+enum EntryContent {
     File(File),
     Kept(Bytes),
 }
 
-impl Read for Content {
+impl Read for EntryContent {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match self {
-            Content::File(file) => file.read(buffer),
-            Content::Kept(bytes) => {
+            EntryContent::File(file) => file.read(buffer),
+            EntryContent::Kept(bytes) => {
                 let count = bytes.len().min(buffer.len());
                 buffer[..count].copy_from_slice(&bytes.split_to(count));
                 Ok(count)
@@ -47,7 +47,7 @@ pub(crate) struct Packer {
     /// Whether what a directory holds is visited, too.
     walks: bool,
     /// The file that is being read, and bytes that are left of it.
-    file: Option<(Content, PathBuf, u64)>,
+    file: Option<(EntryContent, PathBuf, u64)>,
     /// Whether heads have the times of files.
     times: bool,
     contents: Contents,
@@ -94,7 +94,7 @@ impl Packer {
             self.begin(&name, &mut heads)?;
         }
         match self.file {
-            Some((Content::File(file), path, length)) => Ok((heads, file, path, length)),
+            Some((EntryContent::File(file), path, length)) => Ok((heads, file, path, length)),
             _ => Err(StageError::Changed(self.source.path().to_owned())),
         }
     }
@@ -126,10 +126,10 @@ impl Packer {
             let content;
             if let Some(kept) = self.contents.get(name) {
                 *length = kept.len() as u64;
-                content = Content::Kept(kept.clone());
+                content = EntryContent::Kept(kept.clone());
             } else {
                 let (file, opened) = self.source.read(name)?;
-                (content, found) = (Content::File(file), opened);
+                (content, found) = (EntryContent::File(file), opened);
             }
             self.file = Some((content, self.source.below(name), found.length()));
         }
@@ -149,11 +149,11 @@ const HEAD_ROOM: usize = super::entry::HEAD_BYTES + 2 * MAX_NAME;
 
 /// Copies from a file into the room of a piece; gives the file back if something is left of it.
 fn copy(
-    mut file: Content,
+    mut file: EntryContent,
     path: PathBuf,
     left: u64,
     piece: &mut Vec<u8>,
-) -> Result<Option<(Content, PathBuf, u64)>, StageError> {
+) -> Result<Option<(EntryContent, PathBuf, u64)>, StageError> {
     let room = (PIECE - piece.len()) as u64;
     let wanted = left.min(room);
     let got = file.by_ref().take(wanted).read_to_end(piece);

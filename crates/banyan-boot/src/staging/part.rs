@@ -96,11 +96,11 @@ pub struct Part<'p> {
     offer: Offer,
     files: u64,
     bytes: u64,
-    content: Content,
+    content: PartContent,
 }
 
 #[derive(Debug, Clone)]
-enum Content {
+enum PartContent {
     /// The stream of the whole parcel.
     Parcel,
     /// Nothing is sent, whatever the answer.
@@ -144,7 +144,7 @@ impl Parcel {
 }
 
 impl Parts<'_> {
-    fn of_large(&self, sliced: &Sliced) -> Option<(Offer, u64, u64, Content)> {
+    fn of_large(&self, sliced: &Sliced) -> Option<(Offer, u64, u64, PartContent)> {
         let offer = |step: u32, offset: u64, hash: String, length: u64| {
             let large = Large { file: self.file.clone(), step, offset, total: sliced.total, keep: false };
             Offer { hash, length, large: Some(large), ..self.announcement.clone() }
@@ -152,16 +152,21 @@ impl Parts<'_> {
         let Some(slice) = self.next.checked_sub(1) else {
             let length = sliced.total.saturating_add(sliced.heads.len() as u64);
             let question = offer(QUESTION, 0, self.file.clone(), length);
-            return Some((question, self.parcel.files(), sliced.total, Content::Nothing));
+            return Some((question, self.parcel.files(), sliced.total, PartContent::Nothing));
         };
         if let Some(hash) = sliced.slices.get(slice) {
             let offset = slice as u64 * SLICE_BYTES;
             let length = SLICE_BYTES.min(sliced.total - offset);
-            return Some((offer(SLICE, offset, hash.to_hex().to_string(), length), 0, length, Content::Slice(offset)));
+            return Some((
+                offer(SLICE, offset, hash.to_hex().to_string(), length),
+                0,
+                length,
+                PartContent::Slice(offset),
+            ));
         }
         let hash = blake3::hash(&sliced.heads).to_hex().to_string();
         let end = offer(END, 0, hash, sliced.heads.len() as u64);
-        let heads = Content::Heads(sliced.heads.clone().into());
+        let heads = PartContent::Heads(sliced.heads.clone().into());
         (slice == sliced.slices.len()).then_some((end, self.parcel.files(), 0, heads))
     }
 }
@@ -174,7 +179,7 @@ impl<'p> Iterator for Parts<'p> {
         let (offer, files, bytes, content) = match &self.sliced {
             Some(sliced) => self.of_large(sliced)?,
             None if self.next > 0 => return None,
-            None => (self.announcement.clone(), parcel.files(), parcel.bytes(), Content::Parcel),
+            None => (self.announcement.clone(), parcel.files(), parcel.bytes(), PartContent::Parcel),
         };
         self.next += 1;
         Some(Part { parcel, offer, files, bytes, content })
@@ -223,7 +228,7 @@ impl Part<'_> {
     /// Whether it only asks who lacks the file whose slices follow. Nothing is sent for it; and whoever has that file need
     /// not be offered the other parts.
     pub fn is_question(&self) -> bool {
-        matches!(self.content, Content::Nothing)
+        matches!(self.content, PartContent::Nothing)
     }
 
     /// What someone must know who has no session and [stores](super::ParcelStore) the part, and how many bytes the
@@ -240,10 +245,10 @@ impl Part<'_> {
     /// The stream of its bytes, piece by piece.
     pub fn pieces(&self) -> impl Iterator<Item = Result<Bytes, StageError>> {
         let mut pieces = match &self.content {
-            Content::Parcel => Pieces::Packed(self.parcel.packer()),
-            Content::Nothing => Pieces::One(None),
-            Content::Slice(offset) => Pieces::Slice { open: None, offset: *offset, left: self.offer.length },
-            Content::Heads(heads) => Pieces::One(Some(heads.clone())),
+            PartContent::Parcel => Pieces::Packed(self.parcel.packer()),
+            PartContent::Nothing => Pieces::One(None),
+            PartContent::Slice(offset) => Pieces::Slice { open: None, offset: *offset, left: self.offer.length },
+            PartContent::Heads(heads) => Pieces::One(Some(heads.clone())),
         };
         let parcel = self.parcel;
         std::iter::from_fn(move || pieces.next(parcel).transpose())

@@ -115,7 +115,7 @@ pub(crate) struct Store {
     hash: String,
     length: u64,
     hasher: blake3::Hasher,
-    state: State,
+    state: StoreState,
     /// The directory that is staged, once it was made.
     root: Option<OwnedFd>,
     /// Says that someone works on what has the temporary name.
@@ -141,7 +141,7 @@ struct Announced {
 }
 
 #[derive(Debug)]
-enum State {
+enum StoreState {
     /// Head and name of an entry, as far as they came.
     Head(Vec<u8>),
     /// Inside a file.
@@ -197,7 +197,7 @@ impl Store {
             hash: offer.hash.clone(),
             length: offer.length,
             hasher: blake3::Hasher::new(),
-            state: State::Head(Vec::new()),
+            state: StoreState::Head(Vec::new()),
             root: None,
             held: None,
             begun: false,
@@ -260,7 +260,7 @@ impl Store {
         self.hasher.update(bytes);
         while !bytes.is_empty() {
             match &mut self.state {
-                State::Head(head) => {
+                StoreState::Head(head) => {
                     let missing = missing_of_head(head).min(bytes.len());
                     head.extend_from_slice(&bytes[..missing]);
                     bytes = &bytes[missing..];
@@ -269,7 +269,7 @@ impl Store {
                         self.entry(&head)?;
                     }
                 }
-                State::File { file, head, left } => {
+                StoreState::File { file, head, left } => {
                     let count = usize::try_from(*left).map_or(bytes.len(), |left| left.min(bytes.len()));
                     let written = holes::write(file, &bytes[..count], head.length - *left);
                     *left -= count as u64;
@@ -277,7 +277,7 @@ impl Store {
                     written.map_err(|source| self.failed(source))?;
                     self.end_file()?;
                 }
-                State::Link { target, length, .. } => {
+                StoreState::Link { target, length, .. } => {
                     let count = (*length - target.len()).min(bytes.len());
                     target.extend_from_slice(&bytes[..count]);
                     bytes = &bytes[count..];
@@ -290,7 +290,7 @@ impl Store {
 
     /// The stream has ended: checks it and puts it into place.
     pub(crate) fn finish(mut self) -> Result<(), StoreError> {
-        let whole = self.begun && matches!(&self.state, State::Head(head) if head.is_empty());
+        let whole = self.begun && matches!(&self.state, StoreState::Head(head) if head.is_empty());
         if !whole || self.hasher.finalize().to_hex().as_str() != self.hash {
             return Err(StoreError::Damaged(self.target.clone()));
         }
@@ -380,7 +380,7 @@ impl Store {
             EntryKind::Link if is_top => return Err(self.refuse("it is a symbolic link")),
             EntryKind::Link => {
                 let length = usize::try_from(head.length).unwrap_or(usize::MAX);
-                self.state = State::Link { name, target: Vec::new(), length };
+                self.state = StoreState::Link { name, target: Vec::new(), length };
                 Ok(())
             }
         };
@@ -389,7 +389,7 @@ impl Store {
     }
 
     fn make_directory(&mut self, name: &Path, mode: u32) -> rustix::io::Result<()> {
-        self.state = State::Head(Vec::new());
+        self.state = StoreState::Head(Vec::new());
         if name.as_os_str().is_empty() {
             let parent = self.parent.as_fd();
             let (root, held) = make_held(parent, &mut self.temporary, |name| {
@@ -422,7 +422,7 @@ impl Store {
             let (parent, last) = self.locate(name)?;
             new(parent.as_ref().map_or(self.parent.as_fd(), AsFd::as_fd), &last)?
         };
-        self.state = State::File { file: file.into(), head, left: head.length };
+        self.state = StoreState::File { file: file.into(), head, left: head.length };
         Ok(())
     }
 
@@ -433,22 +433,22 @@ impl Store {
         if parent.is_none() {
             self.held = Some(rustix::io::fcntl_dupfd_cloexec(&file, 0)?);
         }
-        self.state = State::File { file, head, left: 0 };
+        self.state = StoreState::File { file, head, left: 0 };
         Ok(())
     }
 
     /// A file is complete when nothing is left of it.
     fn end_file(&mut self) -> Result<(), StoreError> {
-        let State::File { file, head, left: 0 } = &self.state else { return Ok(()) };
+        let StoreState::File { file, head, left: 0 } = &self.state else { return Ok(()) };
         let ended = file.set_permissions(Permissions::from_mode(head.mode));
         let ended = ended.and_then(|()| head.time.map_or(Ok(()), |time| Ok(set_time(file, time)?)));
         ended.map_err(|source| self.failed(source))?;
-        self.state = State::Head(Vec::new());
+        self.state = StoreState::Head(Vec::new());
         Ok(())
     }
 
     fn end_link(&mut self) -> Result<(), StoreError> {
-        let State::Link { name, target, length } = &self.state else { return Ok(()) };
+        let StoreState::Link { name, target, length } = &self.state else { return Ok(()) };
         if target.len() < *length {
             return Ok(());
         }
@@ -461,7 +461,7 @@ impl Store {
             rustix::fs::symlinkat(&target, parent, &last)
         });
         made.map_err(|error| self.failed(error.into()))?;
-        self.state = State::Head(Vec::new());
+        self.state = StoreState::Head(Vec::new());
         Ok(())
     }
 

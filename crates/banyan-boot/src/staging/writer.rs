@@ -28,7 +28,7 @@ const REMOVAL: Duration = Duration::from_secs(1);
 
 /// How far a writer is.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) enum Progress {
+pub(crate) enum WriterProgress {
     /// It looks whether the host has it.
     #[default]
     Looking,
@@ -57,7 +57,7 @@ pub(crate) struct Writer {
 struct WriterState {
     bell: OwnedFd,
     queued: AtomicUsize,
-    state: Mutex<(Progress, bool)>,
+    state: Mutex<(WriterProgress, bool)>,
     over: Condvar,
 }
 
@@ -82,14 +82,14 @@ impl Writer {
             let offer = placed.settle(offer, &host);
             let site = Site { cache: cache.as_deref(), host: &host, follows: true };
             let outcome = Intake::begin(&offer, site, &assembly).and_then(|begun| match begun {
-                Begun::Had => Ok(Progress::Had),
-                Begun::Lacks => Ok(Progress::Lacks),
-                Begun::GaveUp => Ok(Progress::GaveUp),
+                Begun::Had => Ok(WriterProgress::Had),
+                Begun::Lacks => Ok(WriterProgress::Lacks),
+                Begun::GaveUp => Ok(WriterProgress::GaveUp),
                 Begun::Needs(intake) => store(intake, &queue, &theirs),
             });
             // Before whoever waits for this hears of the end, and ends the process: it may hold files that are to go.
             drop(assembly);
-            theirs.end(outcome.unwrap_or_else(|error| Progress::Failed(error.kind(), error.to_string())));
+            theirs.end(outcome.unwrap_or_else(|error| WriterProgress::Failed(error.kind(), error.to_string())));
         };
         std::thread::Builder::new().name("banyan stage".into()).spawn(run)?;
         Ok(Writer { pieces: Some(pieces), shared })
@@ -101,7 +101,7 @@ impl Writer {
     }
 
     /// How far it is; silences the bell.
-    pub(crate) fn progress(&self) -> Progress {
+    pub(crate) fn progress(&self) -> WriterProgress {
         // Nothing to read only means that it did not ring.
         let _ = rustix::io::read(&self.shared.bell, &mut [0; 8]);
         self.shared.state.lock().unwrap_or_else(PoisonError::into_inner).0.clone()
@@ -131,12 +131,12 @@ impl Drop for Writer {
 }
 
 impl WriterState {
-    fn tell(&self, progress: Progress) {
+    fn tell(&self, progress: WriterProgress) {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).0 = progress;
         self.ring();
     }
 
-    fn end(&self, progress: Progress) {
+    fn end(&self, progress: WriterProgress) {
         *self.state.lock().unwrap_or_else(PoisonError::into_inner) = (progress, true);
         self.queued.store(0, Ordering::Release);
         self.over.notify_all();
@@ -157,16 +157,20 @@ impl WriterState {
     }
 }
 
-fn store(mut intake: Intake, queue: &Receiver<(Bytes, bool)>, shared: &WriterState) -> Result<Progress, StoreError> {
-    shared.tell(Progress::Needs);
+fn store(
+    mut intake: Intake,
+    queue: &Receiver<(Bytes, bool)>,
+    shared: &WriterState,
+) -> Result<WriterProgress, StoreError> {
+    shared.tell(WriterProgress::Needs);
     while let Ok((piece, last)) = queue.recv() {
         intake.push(&piece)?;
         drop(piece);
         shared.took_one();
         if last {
             intake.finish()?;
-            return Ok(Progress::Stored);
+            return Ok(WriterProgress::Stored);
         }
     }
-    Ok(Progress::Failed(ProblemKind::Staging, format!("{} was given up", intake.target().display())))
+    Ok(WriterProgress::Failed(ProblemKind::Staging, format!("{} was given up", intake.target().display())))
 }

@@ -84,9 +84,9 @@ impl Target {
         let mut from_peer = self.relay.accept();
         let (mut first, mut answer, mut proof) = ([0; FIRST], [0; ANSWER], [0; PROOF]);
         from_peer.read_exact(&mut first).unwrap();
-        let mut to_door = self.connect();
-        to_door.write_all(&first).unwrap();
-        to_door.read_exact(&mut answer).unwrap();
+        let mut to_listener = self.connect();
+        to_listener.write_all(&first).unwrap();
+        to_listener.read_exact(&mut answer).unwrap();
         from_peer.write_all(&answer).unwrap();
         from_peer.read_exact(&mut proof).unwrap();
         let mut stream = self.connect();
@@ -154,19 +154,19 @@ impl Relay {
         let (ear, heard) = (self.ear.try_clone().unwrap(), Arc::clone(&self.heard));
         thread::spawn(move || {
             // Until the listener is gone.
-            while let (Ok((from_peer, _)), Ok(to_door)) = (ear.accept(), TcpStream::connect(listener)) {
+            while let (Ok((from_peer, _)), Ok(to_listener)) = (ear.accept(), TcpStream::connect(listener)) {
                 heard.lock().unwrap().clear();
                 // Who is sent away comes again.
-                let _ = pass_on(from_peer, to_door, &heard);
+                let _ = pass_on(from_peer, to_listener, &heard);
             }
         });
     }
 }
 
-fn pass_on(mut from_peer: TcpStream, mut to_door: TcpStream, heard: &Mutex<Vec<u8>>) -> std::io::Result<()> {
-    let (mut from_door, mut to_peer) = (to_door.try_clone()?, from_peer.try_clone()?);
+fn pass_on(mut from_peer: TcpStream, mut to_listener: TcpStream, heard: &Mutex<Vec<u8>>) -> std::io::Result<()> {
+    let (mut from_listener, mut to_peer) = (to_listener.try_clone()?, from_peer.try_clone()?);
     let back = thread::spawn(move || {
-        let _ = std::io::copy(&mut from_door, &mut to_peer);
+        let _ = std::io::copy(&mut from_listener, &mut to_peer);
         let _ = to_peer.shutdown(Shutdown::Both);
     });
     let mut buffer = [0; HEARD];
@@ -179,11 +179,11 @@ fn pass_on(mut from_peer: TcpStream, mut to_door: TcpStream, heard: &Mutex<Vec<u
         let room = HEARD - heard.len();
         heard.extend_from_slice(&said[..said.len().min(room)]);
         drop(heard);
-        if to_door.write_all(said).is_err() {
+        if to_listener.write_all(said).is_err() {
             break;
         }
     }
-    to_door.shutdown(Shutdown::Both)?;
+    to_listener.shutdown(Shutdown::Both)?;
     back.join().unwrap();
     Ok(())
 }
@@ -247,7 +247,7 @@ fn attack_launch(directory: &Path) -> ([Target; 2], Vec<TcpStream>) {
     ([front_end, agent], crowd)
 }
 
-pub(crate) fn strangers_at_all_doors_change_nothing_and_are_counted() {
+pub(crate) fn strangers_at_all_listeners_change_nothing_and_are_counted() {
     let directory = tempfile::tempdir().unwrap();
     let starter = script(directory.path(), STARTER);
     let launcher = Launcher::Command { template: format!("{} {{agent}}", starter.display()) };

@@ -141,7 +141,7 @@ const TESTS: &[harness::Test] = tests![
     rogues::an_agent_that_acknowledges_bytes_of_a_tunnel_that_it_was_not_sent_is_cut_off_and_nobody_else,
     rogues::an_agent_that_opens_a_tunnel_where_there_is_no_extension_is_cut_off,
     rogues::no_secret_stands_in_arguments_or_in_an_environment,
-    attacks::strangers_at_all_doors_change_nothing_and_are_counted,
+    attacks::strangers_at_all_listeners_change_nothing_and_are_counted,
     layouts::agents_are_where_the_layout_has_them,
     layouts::agents_are_balanced_where_there_is_no_layout,
     layouts::layouts_that_cannot_be_are_refused_with_the_reason,

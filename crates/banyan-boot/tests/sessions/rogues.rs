@@ -17,7 +17,7 @@ use crate::starts::{script, with_agent};
 /// What a session calls its frames, and how long their payloads are: see the table in `src/message.rs`.
 const WORK: Kind = Kind::control(140);
 const PROGRESS: Kind = Kind::control(141);
-const DOOR: Kind = Kind::control(150);
+const ATTACH_ADDRESSES: Kind = Kind::control(150);
 const USER: Kind = Kind::data(22);
 const OUTPUT: Kind = Kind::data(23);
 const TUNNEL_OPEN: Kind = Kind::control(161);
@@ -33,7 +33,7 @@ fn lies(about: &str) -> Vec<Frame> {
     match about {
         "output" => (0..2).map(|rank| Frame::new(OUTPUT, rank, 0, "I am somebody else\n")).collect(),
         "user" => vec![Frame::new(USER, 0, 0, "I am the master")],
-        "listener" => (1..3).map(|node| Frame::new(DOOR, node, 0, "127.0.0.1:1")).collect(),
+        "listener" => (1..3).map(|node| Frame::new(ATTACH_ADDRESSES, node, 0, "127.0.0.1:1")).collect(),
         "progress" => vec![Frame::new(PROGRESS, 0, 0, vec![0xff; 16])],
         "tunnel" => vec![open_tunnel(1), Frame::new(TUNNEL_BYTES, 2, 0, "for nobody")],
         "tunnels" => (1..=5).map(open_tunnel).collect(),

@@ -18,7 +18,7 @@ use banyan_boot::Launcher;
 use crate::failure::Failure;
 use crate::hosts::Least;
 use crate::speech::Color;
-pub use read::{Item, Source, number, text as text_of, word};
+pub use read::{ConfigText, Item, number, text as text_of, word};
 
 /// The variable that names the one file to read.
 const VARIABLE: &str = "BANYAN_CONFIG";
@@ -31,7 +31,7 @@ const OF_THE_MACHINE: &str = "/etc/banyan/config.toml";
 pub(crate) struct Config {
     /// The files that were there.
     pub(crate) files: Vec<PathBuf>,
-    pub(crate) groups: BTreeMap<String, Group>,
+    pub(crate) groups: BTreeMap<String, HostGroup>,
     pub(crate) defaults: Defaults,
     /// Whether group sources of ClusterShell may run the commands they are made of.
     pub(crate) upcalls: bool,
@@ -39,7 +39,7 @@ pub(crate) struct Config {
 
 /// A group of hosts, and where it was defined.
 #[derive(Debug, Clone)]
-pub(crate) struct Group {
+pub(crate) struct HostGroup {
     /// The hosts, as people write them.
     pub(crate) hosts: String,
     /// File and line.

@@ -8,7 +8,7 @@ use clap::ValueEnum;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::{Config, Defaults, Group, place};
+use super::{Config, Defaults, HostGroup, place};
 use crate::failure::{Failure, cause};
 use crate::hosts::{Least, launcher, time};
 use crate::speech::Color;
@@ -39,7 +39,7 @@ pub fn text(path: &Path) -> Result<Option<String>, Failure> {
 }
 
 /// A file that is being read.
-pub struct Source<'a> {
+pub struct ConfigText<'a> {
     /// Its name, for errors.
     pub path: &'a Path,
     /// Its text.
@@ -49,7 +49,7 @@ pub struct Source<'a> {
 /// A value with its place.
 pub type Item<'i> = Spanned<DeValue<'i>>;
 
-impl Source<'_> {
+impl ConfigText<'_> {
     fn place<T>(&self, item: &Spanned<T>) -> String {
         self.place_at(item.span().start)
     }
@@ -68,7 +68,7 @@ impl Source<'_> {
 
 /// Adds what a file says; it has the last word on what was said before.
 pub(super) fn add(config: &mut Config, path: &Path, text: &str) -> Result<(), String> {
-    let source = Source { path, text };
+    let source = ConfigText { path, text };
     let root = DeTable::parse(text).map_err(|error| {
         let at = error.span().map_or(0, |span| span.start);
         format!("{}: {}; the file is TOML, as in: gpu = \"node[1-8]\"", source.place_at(at), error.message())
@@ -86,7 +86,7 @@ pub(super) fn add(config: &mut Config, path: &Path, text: &str) -> Result<(), St
     Ok(())
 }
 
-fn groups(source: &Source<'_>, config: &mut Config, table: &DeTable<'_>) -> Result<(), String> {
+fn groups(source: &ConfigText<'_>, config: &mut Config, table: &DeTable<'_>) -> Result<(), String> {
     for (name, item) in table {
         let hosts = item.get_ref().as_str().ok_or_else(|| {
             source.wrong(item, format_args!("a group is a text of hosts; write {} = \"node[1-8]\"", name.get_ref()))
@@ -98,7 +98,7 @@ fn groups(source: &Source<'_>, config: &mut Config, table: &DeTable<'_>) -> Resu
                 format_args!("{name_of_group:?} cannot be written as @GROUP; use letters, digits and -_."),
             ));
         }
-        config.groups.insert(name_of_group, Group { hosts: hosts.to_owned(), place: source.place(item) });
+        config.groups.insert(name_of_group, HostGroup { hosts: hosts.to_owned(), place: source.place(item) });
     }
     Ok(())
 }
@@ -107,7 +107,7 @@ fn is_group_name(name: &str) -> bool {
     !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
 }
 
-fn defaults(source: &Source<'_>, defaults: &mut Defaults, table: &DeTable<'_>) -> Result<(), String> {
+fn defaults(source: &ConfigText<'_>, defaults: &mut Defaults, table: &DeTable<'_>) -> Result<(), String> {
     for (name, item) in table {
         match name.get_ref().as_ref() {
             "launcher" => defaults.launcher = Some(word(source, item, launcher)?),
@@ -129,14 +129,14 @@ fn defaults(source: &Source<'_>, defaults: &mut Defaults, table: &DeTable<'_>) -
 }
 
 /// A number of hosts, or a text with a share of them.
-fn least(source: &Source<'_>, item: &Item<'_>) -> Result<Least, String> {
+fn least(source: &ConfigText<'_>, item: &Item<'_>) -> Result<Least, String> {
     match item.get_ref().as_str() {
         Some(_) => word(source, item, |text| text.parse()),
         None => number(source, item).map(Least::Number),
     }
 }
 
-fn clustershell(source: &Source<'_>, config: &mut Config, table: &DeTable<'_>) -> Result<(), String> {
+fn clustershell(source: &ConfigText<'_>, config: &mut Config, table: &DeTable<'_>) -> Result<(), String> {
     for (name, item) in table {
         match name.get_ref().as_ref() {
             "upcalls" => {
@@ -150,19 +150,23 @@ fn clustershell(source: &Source<'_>, config: &mut Config, table: &DeTable<'_>) -
 }
 
 /// What a text stands for.
-pub fn word<T>(source: &Source<'_>, item: &Item<'_>, read: impl Fn(&str) -> Result<T, String>) -> Result<T, String> {
+pub fn word<T>(
+    source: &ConfigText<'_>,
+    item: &Item<'_>,
+    read: impl Fn(&str) -> Result<T, String>,
+) -> Result<T, String> {
     let text = item.get_ref().as_str().ok_or_else(|| source.wrong(item, "is no text; write it in quotes"))?;
     read(text).map_err(|error| source.wrong(item, format_args!("{text:?}: {error}")))
 }
 
-fn words(source: &Source<'_>, item: &Item<'_>) -> Result<Vec<String>, String> {
+fn words(source: &ConfigText<'_>, item: &Item<'_>) -> Result<Vec<String>, String> {
     let wrong = || source.wrong(item, "is no list of texts; write for example [\"-Fconfig\"]");
     let items = item.get_ref().as_array().ok_or_else(wrong)?;
     items.iter().map(|item| item.get_ref().as_str().map(str::to_owned).ok_or_else(wrong)).collect()
 }
 
 /// A number of at least one.
-pub fn number(source: &Source<'_>, item: &Item<'_>) -> Result<usize, String> {
+pub fn number(source: &ConfigText<'_>, item: &Item<'_>) -> Result<usize, String> {
     let number = item.get_ref().as_integer().filter(|number| number.radix() == 10);
     let number = number.and_then(|number| number.as_str().parse().ok()).filter(|number| *number > 0);
     number.ok_or_else(|| source.wrong(item, "is no number of at least 1"))

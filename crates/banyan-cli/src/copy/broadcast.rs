@@ -14,7 +14,7 @@ use banyan_boot::{
 };
 use serde_json::json;
 
-use super::interrupt::Interrupt;
+use super::interrupt::CopyInterrupt;
 use super::size::{files, hosts, size};
 use super::skips::Skips;
 use super::tell::{Amount, Tell};
@@ -23,7 +23,7 @@ use crate::failure::{Failure, Outcome};
 use crate::status;
 
 /// Something to copy, and how much that is.
-struct Source {
+struct CopySource {
     path: PathBuf,
     name: OsString,
     reading: Reading,
@@ -33,9 +33,9 @@ struct Source {
 }
 
 /// What all sources go through, and for how long.
-struct Way {
+struct CopyWay {
     session: Arc<Session>,
-    interrupt: Interrupt,
+    interrupt: CopyInterrupt,
     deadline: Option<Instant>,
 }
 
@@ -50,7 +50,8 @@ struct Course {
 }
 
 pub(super) fn broadcast(copy: &Copy, begin: Instant, deadline: Option<Instant>) -> Outcome {
-    let sources = copy.files.iter().map(|path| Source::look(path, copy.reading())).collect::<Result<Vec<_>, _>>()?;
+    let sources =
+        copy.files.iter().map(|path| CopySource::look(path, copy.reading())).collect::<Result<Vec<_>, _>>()?;
     check_names(sources.iter().map(|source| &source.name))?;
     if goes_up(&copy.dest) {
         return Err(Failure::usage(format!("{}: a destination is written without ..", copy.dest.display())));
@@ -59,7 +60,7 @@ pub(super) fn broadcast(copy: &Copy, begin: Instant, deadline: Option<Instant>) 
     let mut tell = Tell::new(copy.json, copy.partial, begin);
     // Agents store what comes; there is nothing for members to do.
     let (session, interrupt) = copy.launch(ProcessDistribution::new("true", [""; 0]), 0, &mut tell)?;
-    let way = Way { session, interrupt, deadline };
+    let way = CopyWay { session, interrupt, deadline };
     let all = sources.iter().map(|source| source.bytes).sum();
     let mut done = 0;
     for source in &sources {
@@ -86,7 +87,7 @@ pub(super) fn broadcast(copy: &Copy, begin: Instant, deadline: Option<Instant>) 
     Ok(ExitCode::from(tell.end()?))
 }
 
-impl Way {
+impl CopyWay {
     /// Takes note of what went wrong at hosts.
     fn hear(&self, tell: &mut Tell) -> Result<(), Failure> {
         while let Ok(Some(event)) = self.session.try_recv_event() {
@@ -104,15 +105,15 @@ fn unreadable(path: &Path, error: &StageError) -> Failure {
     Failure::with_status(format_args!("{error}; look with: ls -la {}", path.display()), status)
 }
 
-impl Source {
+impl CopySource {
     /// Looks through all of it, so that what cannot be copied is known before anything is.
-    fn look(path: &Path, reading: Reading) -> Result<Source, Failure> {
+    fn look(path: &Path, reading: Reading) -> Result<CopySource, Failure> {
         // What is called `.` or `data/..` has a name, too.
         let name = match path.file_name() {
             Some(name) => name.to_owned(),
             None => name_of(&fs::canonicalize(path).unwrap_or_else(|_| path.to_owned()))?,
         };
-        let mut source = Source { path: path.to_owned(), name, reading, files: 0, bytes: 0, skips: Vec::new() };
+        let mut source = CopySource { path: path.to_owned(), name, reading, files: 0, bytes: 0, skips: Vec::new() };
         let mut parcels = Parcels::of(path, reading);
         for parcel in parcels.by_ref() {
             let parcel = parcel.map_err(|error| unreadable(path, &error))?;
@@ -135,7 +136,7 @@ impl Source {
     /// Sends all of it; false if it makes no sense to go on.
     fn send(
         &self,
-        way: &Way,
+        way: &CopyWay,
         place: &ParcelTarget,
         (before, all): (u64, u64),
         tell: &mut Tell,

@@ -16,7 +16,7 @@ use serde_json::json;
 
 use super::answers::{Answers, Overrun};
 use super::inbox::{Inbox, Say};
-use super::interrupt::Interrupt;
+use super::interrupt::CopyInterrupt;
 use super::size::{files, size};
 use super::tell::{Amount, Tell};
 use super::{Copy, LinkChoice, check_names, for_host, goes_up, name_of, no_thread, not_launched};
@@ -53,8 +53,17 @@ pub(super) fn gather(copy: &Copy, begin: Instant, deadline: Option<Instant>) -> 
     let answers = Answers::start(inboxes.len(), move |answer| input.write_input(answer));
     let answers = answers.map_err(|error| no_thread(&error))?;
     let ended = RankSet::new();
-    let mut gathering =
-        Gathering { copy, dest, ended, inboxes, came: 0, session: &session, answers, interrupt, tell: &mut tell };
+    let mut gathering = DirectoryGathering {
+        copy,
+        dest,
+        ended,
+        inboxes,
+        came: 0,
+        session: &session,
+        answers,
+        interrupt,
+        tell: &mut tell,
+    };
     let followed = gathering.follow(deadline);
     // Half files go, whatever happened.
     for (_, inbox) in &mut gathering.inboxes {
@@ -110,7 +119,7 @@ fn inbox(copy: &Copy, dest: &Path, host: &str) -> Result<Inbox, Failure> {
     Ok(Inbox::new(targets, copy.partial))
 }
 
-struct Gathering<'a> {
+struct DirectoryGathering<'a> {
     copy: &'a Copy,
     /// Where the directories of hosts are.
     dest: PathBuf,
@@ -121,11 +130,11 @@ struct Gathering<'a> {
     came: u64,
     session: &'a Session,
     answers: Answers,
-    interrupt: Interrupt,
+    interrupt: CopyInterrupt,
     tell: &'a mut Tell,
 }
 
-impl Gathering<'_> {
+impl DirectoryGathering<'_> {
     fn follow(&mut self, deadline: Option<Instant>) -> Result<(), Failure> {
         while self.ended.len() < self.inboxes.len() as u64 {
             let event = self.session.recv_event_timeout(deadline);

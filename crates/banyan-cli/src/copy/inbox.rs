@@ -27,7 +27,7 @@ pub(super) enum Say {
 pub(super) struct Inbox {
     /// Where each of the files goes.
     targets: Vec<PathBuf>,
-    state: State,
+    state: InboxState,
     /// Whether what has come of a large file is kept when the rest does not come.
     partial: bool,
     /// The large file that is coming.
@@ -37,7 +37,7 @@ pub(super) struct Inbox {
     pub(super) amount: Amount,
 }
 
-enum State {
+enum InboxState {
     /// The beginning of a line.
     Line(Vec<u8>),
     /// Inside the bytes of a part.
@@ -56,7 +56,7 @@ struct Offer {
 
 impl Inbox {
     pub(super) fn new(targets: Vec<PathBuf>, partial: bool) -> Inbox {
-        let (state, assembly, amount) = (State::Line(Vec::new()), Assembly::default(), Amount::default());
+        let (state, assembly, amount) = (InboxState::Line(Vec::new()), Assembly::default(), Amount::default());
         Inbox { targets, state, partial, assembly, files: 0, bytes: 0, amount }
     }
 
@@ -65,10 +65,10 @@ impl Inbox {
         let mut says = Vec::new();
         while !bytes.is_empty() {
             // Closed until it is known how it goes on.
-            bytes = match std::mem::replace(&mut self.state, State::Closed) {
-                State::Closed => return Ok(says),
-                State::Line(line) => self.line(line, bytes, &mut says)?,
-                State::Content { store, left, offer } => self.content(store, left, offer, bytes)?,
+            bytes = match std::mem::replace(&mut self.state, InboxState::Closed) {
+                InboxState::Closed => return Ok(says),
+                InboxState::Line(line) => self.line(line, bytes, &mut says)?,
+                InboxState::Content { store, left, offer } => self.content(store, left, offer, bytes)?,
             };
         }
         Ok(says)
@@ -76,7 +76,7 @@ impl Inbox {
 
     /// Nothing more comes; true if something was under way.
     pub(super) fn close(&mut self) -> bool {
-        let was_open = matches!(std::mem::replace(&mut self.state, State::Closed), State::Content { .. });
+        let was_open = matches!(std::mem::replace(&mut self.state, InboxState::Closed), InboxState::Content { .. });
         // What has come of a large file goes, too, if it is not to be kept.
         self.assembly = Assembly::default();
         was_open
@@ -90,10 +90,10 @@ impl Inbox {
         }
         line.extend_from_slice(part);
         if end.is_none() {
-            self.state = State::Line(line);
+            self.state = InboxState::Line(line);
             return Ok(rest);
         }
-        self.state = State::Line(Vec::new());
+        self.state = InboxState::Line(Vec::new());
         // The line behind the bytes of a part is empty.
         if !line.is_empty() {
             says.push(self.message(&line)?);
@@ -123,7 +123,7 @@ impl Inbox {
             }
             Wanted::Lacks => Ok(Say::Answer(true)),
             Wanted::Needs(store) => {
-                self.state = State::Content { store: Box::new(store), left: offer.length, offer };
+                self.state = InboxState::Content { store: Box::new(store), left: offer.length, offer };
                 Ok(Say::Answer(true))
             }
         }
@@ -141,13 +141,13 @@ impl Inbox {
         store.push(part)?;
         let left = left - count as u64;
         if left > 0 {
-            self.state = State::Content { store, left, offer };
+            self.state = InboxState::Content { store, left, offer };
             return Ok(rest);
         }
         store.finish()?;
         self.count(&offer);
         self.amount.delivered = self.amount.delivered.saturating_add(offer.bytes);
-        self.state = State::Line(Vec::new());
+        self.state = InboxState::Line(Vec::new());
         Ok(rest)
     }
 

@@ -14,20 +14,20 @@ use crate::signals::{self, end_launch, heeded};
 
 /// What signals do, and whether one came.
 #[derive(Clone, Default)]
-pub(super) struct Interrupt(Arc<State>);
+pub(super) struct CopyInterrupt(Arc<InterruptState>);
 
 #[derive(Default)]
-struct State {
+struct InterruptState {
     /// The signal that came; 0 if none has.
     signal: AtomicI32,
     /// What is to be ended.
     session: OnceLock<Weak<Session>>,
 }
 
-impl Interrupt {
+impl CopyInterrupt {
     /// Watches for signals in a thread of its own until this process ends.
-    pub(super) fn watch() -> io::Result<Interrupt> {
-        let interrupt = Interrupt::default();
+    pub(super) fn watch() -> io::Result<CopyInterrupt> {
+        let interrupt = CopyInterrupt::default();
         let mut came = Signals::new(heeded([SIGINT, SIGQUIT, SIGTERM, SIGHUP]))?;
         let told = interrupt.clone();
         std::thread::Builder::new().name("signals".into()).spawn(move || {

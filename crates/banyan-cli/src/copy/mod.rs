@@ -22,7 +22,7 @@ use clap::Args;
 
 use crate::failure::{Failure, Outcome};
 use crate::hosts::{HEADING, HostChoice, Missing, launch_status};
-use interrupt::Interrupt;
+use interrupt::CopyInterrupt;
 use tell::Tell;
 
 /// Copy files and directories to many hosts, or from them
@@ -120,10 +120,10 @@ impl Copy {
         members: ProcessDistribution,
         processes: u32,
         tell: &mut Tell,
-    ) -> Result<(Arc<Session>, Interrupt), Failure> {
+    ) -> Result<(Arc<Session>, CopyInterrupt), Failure> {
         let hosts = self.hosts.hosts()?;
         let members = hosts.iter().fold(members, |members, host| members.on(host, processes));
-        let interrupt = Interrupt::watch().map_err(|error| no_thread(&error))?;
+        let interrupt = CopyInterrupt::watch().map_err(|error| no_thread(&error))?;
         let options = (self.hosts.patient_options(hosts.len())?).independent(true);
         match Session::launch(&[members], &options) {
             Ok(session) => {

@@ -10,7 +10,7 @@ use banyan_ndr::Record;
 use banyan_stack::{Frame, Kind, Report, SamplerOptions, Target, take};
 use banyan_tree::{Network, NetworkOptions, NodeId, Stream, TreeError};
 
-use super::count::{self, Count, Numbers};
+use super::count::{self, Numbers, WaveTally};
 use super::member::{GO_ON, LOST, NUMBERED, RESIDUALS, ROLE, STEP, Times, WAITING, WHO};
 use crate::failure::Failure;
 use crate::log;
@@ -68,7 +68,7 @@ pub(super) struct Hung {
 pub(super) struct Reduced {
     pub(super) waves: u64,
     pub(super) took: Duration,
-    pub(super) last: Summary,
+    pub(super) last: ResidualSummary,
     pub(super) members: RankSet,
 }
 
@@ -77,7 +77,7 @@ pub(super) struct Healed {
     pub(super) agent: u32,
     pub(super) orphans: RankSet,
     pub(super) tree: Tree,
-    pub(super) count: Count,
+    pub(super) count: WaveTally,
     /// The longest time between two waves.
     pub(super) pause: Duration,
 }
@@ -87,7 +87,7 @@ pub(super) type Tree = BTreeMap<NodeId, RankSet>;
 
 /// What comes of the residuals.
 #[derive(Record)]
-pub(super) struct Summary {
+pub(super) struct ResidualSummary {
     pub(super) cells: u64,
     pub(super) mean: f64,
     pub(super) worst: f64,
@@ -189,7 +189,7 @@ impl Stage {
         let numbered = self.network.open(&self.network.everyone(), count::REDUCTION).map_err(Failure::new)?;
         let begin = Instant::now();
         numbered.send(NUMBERED, &Times { times: WAVES_WITH_A_DEATH }).map_err(Failure::new)?;
-        let mut count = Count::new(self.processes.len() as u64, WAVES_WITH_A_DEATH);
+        let mut count = WaveTally::new(self.processes.len() as u64, WAVES_WITH_A_DEATH);
         let (mut pause, mut last, mut is_over) = (Duration::ZERO, begin, false);
         while !is_over {
             if count.waves == WAVES_WITH_A_DEATH / 3 {

@@ -22,7 +22,7 @@ pub(super) struct Numbers {
 
 /// What has come so far.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Count {
+pub(super) struct WaveTally {
     /// Members that should be in every wave.
     everyone: u64,
     /// Waves that members were told to send.
@@ -36,9 +36,9 @@ pub(super) struct Count {
     pub(super) delivered: u64,
 }
 
-impl Count {
-    pub(super) fn new(everyone: u64, told: u64) -> Count {
-        Count { everyone, told, ..Count::default() }
+impl WaveTally {
+    pub(super) fn new(everyone: u64, told: u64) -> WaveTally {
+        WaveTally { everyone, told, ..WaveTally::default() }
     }
 
     /// Takes the next wave, of so many members; whether it was the last.
@@ -76,8 +76,8 @@ mod tests {
         vec![wave(0), wave(1), (3, Numbers { cells: 0, least: 2, most: 2, sent: 6 })]
     }
 
-    fn counted(waves: &[(u64, Numbers)]) -> Count {
-        let mut count = Count::new(3, 2);
+    fn counted(waves: &[(u64, Numbers)]) -> WaveTally {
+        let mut count = WaveTally::new(3, 2);
         let ends: Vec<bool> = waves.iter().map(|(members, numbers)| count.take(*members, numbers)).collect();
         assert_eq!(ends.iter().position(|is_last| *is_last), ends.len().checked_sub(1), "only the last is the last");
         count

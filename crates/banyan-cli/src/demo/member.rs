@@ -40,7 +40,7 @@ pub(super) struct Times {
 
 /// Which process a member is, and who started it.
 #[derive(Record)]
-struct Who {
+struct DemoMember {
     process: u32,
     agent: u32,
 }
@@ -103,7 +103,7 @@ fn take_part() -> Result<(), TreeError> {
 }
 
 fn tell_who(back_end: &mut BackEnd, stream: StreamId) -> Result<(), TreeError> {
-    back_end.send(stream, &Who { process: std::process::id(), agent: std::os::unix::process::parent_id() })?;
+    back_end.send(stream, &DemoMember { process: std::process::id(), agent: std::os::unix::process::parent_id() })?;
     Ok(())
 }
 

@@ -242,7 +242,7 @@ fn grouped(number: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::count::Count;
+    use super::super::count::WaveTally;
     use super::*;
 
     #[test]
@@ -251,8 +251,8 @@ mod tests {
             let (orphans, tree) = (RankSet::new(), Tree::new());
             Story::new(false).healed(&Healed { agent: 7, orphans, tree, count, pause: Duration::ZERO })
         };
-        assert!(told(Count::new(64, 0)).contains("0 waves, none lost, none twice, everyone in each;"));
-        let missing = told(Count::new(64, 1));
+        assert!(told(WaveTally::new(64, 0)).contains("0 waves, none lost, none twice, everyone in each;"));
+        let missing = told(WaveTally::new(64, 1));
         assert!(!missing.contains("none lost") && missing.contains("please report this"), "{missing}");
     }
 }

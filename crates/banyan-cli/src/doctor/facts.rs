@@ -38,13 +38,13 @@ pub(super) struct Facts {
     pub(super) trace_refused: Option<String>,
     pub(super) perf_paranoid: Option<i64>,
     pub(super) may_measure: bool,
-    pub(super) cache: Option<Room>,
-    pub(super) temporary: Option<Room>,
+    pub(super) cache: Option<Space>,
+    pub(super) temporary: Option<Space>,
 }
 
 /// A directory, and what is there for us.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Room {
+pub(super) struct Space {
     pub(super) path: String,
     pub(super) free: u64,
     pub(super) writable: bool,
@@ -68,15 +68,15 @@ impl Facts {
             trace_refused: trace_refused(),
             perf_paranoid: setting("kernel/perf_event_paranoid"),
             may_measure: has(CAP_PERFMON),
-            cache: cache().and_then(|path| Room::at(&path)),
-            temporary: Room::in_place(&env::temp_dir()),
+            cache: cache().and_then(|path| Space::at(&path)),
+            temporary: Space::in_place(&env::temp_dir()),
         }
     }
 
     pub(super) fn to_json(&self) -> Value {
-        let room = |room: &Option<Room>| {
-            room.as_ref().map(
-                |room| json!({ "path": room.path, "free": room.free, "writable": room.writable, "runs": room.runs }),
+        let space = |space: &Option<Space>| {
+            space.as_ref().map(
+                |space| json!({ "path": space.path, "free": space.free, "writable": space.writable, "runs": space.runs }),
             )
         };
         json!({
@@ -90,8 +90,8 @@ impl Facts {
             "trace_refused": self.trace_refused,
             "perf_paranoid": self.perf_paranoid,
             "may_measure": self.may_measure,
-            "cache": room(&self.cache),
-            "temporary": room(&self.temporary),
+            "cache": space(&self.cache),
+            "temporary": space(&self.temporary),
         })
     }
 
@@ -100,8 +100,8 @@ impl Facts {
         let number = |name: &str| value[name].as_u64();
         let pair = |name: &str| Some((value[name][0].as_u64()?, value[name][1].as_u64()?));
         let is = |name: &str| value[name].as_bool().unwrap_or(false);
-        let room = |value: &Value| {
-            Some(Room {
+        let space = |value: &Value| {
+            Some(Space {
                 path: value["path"].as_str()?.to_owned(),
                 free: value["free"].as_u64()?,
                 writable: value["writable"].as_bool()?,
@@ -119,24 +119,24 @@ impl Facts {
             trace_refused: value["trace_refused"].as_str().map(str::to_owned),
             perf_paranoid: value["perf_paranoid"].as_i64(),
             may_measure: is("may_measure"),
-            cache: room(&value["cache"]),
-            temporary: room(&value["temporary"]),
+            cache: space(&value["cache"]),
+            temporary: space(&value["temporary"]),
         }
     }
 }
 
-impl Room {
-    /// The room in a directory that nobody makes: one that is not there cannot be written.
-    fn in_place(path: &Path) -> Option<Room> {
-        let room = Room::at(path)?;
-        Some(Room { writable: room.writable && path.is_dir(), ..room })
+impl Space {
+    /// The space of a directory that nobody makes: one that is not there cannot be written.
+    fn in_place(path: &Path) -> Option<Space> {
+        let space = Space::at(path)?;
+        Some(Space { writable: space.writable && path.is_dir(), ..space })
     }
 
-    /// The room in a directory, or in the one in which it would be made.
-    fn at(path: &Path) -> Option<Room> {
+    /// The space of a directory, or in the one in which it would be made.
+    fn at(path: &Path) -> Option<Space> {
         let there = path.ancestors().find(|path| path.is_dir())?;
         let system = statvfs(there).ok()?;
-        Some(Room {
+        Some(Space {
             path: path.display().to_string(),
             free: system.f_bavail.saturating_mul(system.f_frsize),
             writable: access(there, Access::WRITE_OK | Access::EXEC_OK).is_ok(),
@@ -204,9 +204,9 @@ mod tests {
 
     #[test]
     fn facts_come_back_from_another_machine_as_they_were() {
-        let room = Room { path: "/c".into(), free: 7, writable: true, runs: false };
+        let space = Space { path: "/c".into(), free: 7, writable: true, runs: false };
         let facts =
-            Facts { cache: Some(room), pid_max: Some(3), perf_paranoid: Some(-1), ..Facts::here(Time::default()) };
+            Facts { cache: Some(space), pid_max: Some(3), perf_paranoid: Some(-1), ..Facts::here(Time::default()) };
         assert_eq!(Facts::from_json(&facts.to_json()), facts);
         assert_eq!(Facts::from_json(&json!("nonsense")), Facts::default());
     }

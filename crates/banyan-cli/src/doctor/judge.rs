@@ -1,6 +1,6 @@
 //! From what a machine says of itself to what that means for whoever runs sessions there.
 
-use super::facts::{Facts, Room};
+use super::facts::{Facts, Space};
 use super::finding::{Finding, Level};
 
 /// Descriptors with which an agent can hold a thousand members.
@@ -15,7 +15,7 @@ const PID_MAX: u64 = 32_768;
 /// Connections that agents may find waiting when a thousand members attach at once.
 const SOMAXCONN: u64 = 1024;
 
-/// Room for the agent program, a few times.
+/// Space for the agent program, a few times.
 const ROOM: u64 = 64 << 20;
 
 /// Everything about one machine that can be told from its facts.
@@ -126,25 +126,25 @@ fn measuring(facts: &Facts) -> Finding {
 
 fn cache(facts: &Facts) -> Option<Finding> {
     const NAME: &str = "cache";
-    let Some(room) = &facts.cache else {
+    let Some(space) = &facts.cache else {
         let cause = "neither XDG_CACHE_HOME nor HOME is set: the agent program and staged files have no place";
         return Some(Finding::bad(Level::Problem, NAME, "none", cause, "export XDG_CACHE_HOME=/some/directory"));
     };
-    if !room.runs {
+    if !space.runs {
         let cause = "it is mounted noexec: the agent program cannot be run from there";
         let remedy = "export XDG_CACHE_HOME=DIRECTORY with one that is not; BANYAN_CACHE moves staged files only";
-        return Some(Finding::bad(Level::Problem, NAME, &room.path, cause, remedy));
+        return Some(Finding::bad(Level::Problem, NAME, &space.path, cause, remedy));
     }
-    Some(space(NAME, room, Level::Problem, "the agent program and staged files cannot be kept there"))
+    Some(space_finding(NAME, space, Level::Problem, "the agent program and staged files cannot be kept there"))
 }
 
 fn temporary(facts: &Facts) -> Option<Finding> {
-    let room = facts.temporary.as_ref()?;
-    Some(space("temporary files", room, Level::Warning, "programs that keep files there will fail"))
+    let space = facts.temporary.as_ref()?;
+    Some(space_finding("temporary files", space, Level::Warning, "programs that keep files there will fail"))
 }
 
-fn space(name: &'static str, room: &Room, level: Level, cause: &str) -> Finding {
-    let Room { path, free, writable, .. } = room;
+fn space_finding(name: &'static str, space: &Space, level: Level, cause: &str) -> Finding {
+    let Space { path, free, writable, .. } = space;
     if !writable {
         return Finding::bad(level, name, format!("{path} cannot be written"), cause, format!("ls -ld {path}"));
     }
@@ -190,7 +190,7 @@ mod tests {
     use super::*;
 
     fn healthy() -> Facts {
-        let room = Room { path: "/c".into(), free: 1 << 40, writable: true, runs: true };
+        let space = Space { path: "/c".into(), free: 1 << 40, writable: true, runs: true };
         Facts {
             installed: Some("1.0".into()),
             open_files: Some((20_000, 20_000)),
@@ -202,8 +202,8 @@ mod tests {
             trace_refused: None,
             perf_paranoid: Some(2),
             may_measure: false,
-            cache: Some(room.clone()),
-            temporary: Some(room),
+            cache: Some(space.clone()),
+            temporary: Some(space),
         }
     }
 
@@ -242,12 +242,15 @@ mod tests {
         assert_eq!(change(|facts| facts.installed = Some("0.9".into())), warning("version"));
         assert_eq!(change(|facts| facts.cache = None), [("cache", Level::Problem)]);
         assert_eq!(
-            change(|facts| facts.cache.iter_mut().for_each(|room| room.runs = false)),
+            change(|facts| facts.cache.iter_mut().for_each(|space| space.runs = false)),
             [("cache", Level::Problem)]
         );
-        assert_eq!(change(|facts| facts.cache.iter_mut().for_each(|room| room.free = 1)), [("cache", Level::Problem)]);
         assert_eq!(
-            change(|facts| facts.temporary.iter_mut().for_each(|room| room.writable = false)),
+            change(|facts| facts.cache.iter_mut().for_each(|space| space.free = 1)),
+            [("cache", Level::Problem)]
+        );
+        assert_eq!(
+            change(|facts| facts.temporary.iter_mut().for_each(|space| space.writable = false)),
             warning("temporary files")
         );
     }

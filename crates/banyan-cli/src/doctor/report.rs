@@ -12,7 +12,7 @@ use crate::screen::harmless;
 const SHOWN: usize = 3;
 
 /// Findings that differ in host and state only.
-struct Group<'a> {
+struct GroupedFinding<'a> {
     finding: &'a Finding,
     hosts: Vec<&'a str>,
     states: Vec<&'a str>,
@@ -20,7 +20,7 @@ struct Group<'a> {
 
 /// Writes all findings, in the order in which they were first made.
 pub(super) fn write(out: &mut impl Write, findings: &[Finding], paint: Paint) -> io::Result<()> {
-    let mut groups: Vec<Group<'_>> = Vec::new();
+    let mut groups: Vec<GroupedFinding<'_>> = Vec::new();
     for finding in findings {
         let (key, state) = (key(finding), finding.state.as_str());
         match groups.iter_mut().find(|group| self::key(group.finding) == key) {
@@ -30,7 +30,7 @@ pub(super) fn write(out: &mut impl Write, findings: &[Finding], paint: Paint) ->
                     group.states.push(state);
                 }
             }
-            None => groups.push(Group { finding, hosts: vec![&finding.host], states: vec![state] }),
+            None => groups.push(GroupedFinding { finding, hosts: vec![&finding.host], states: vec![state] }),
         }
     }
     groups.iter().try_for_each(|group| write_group(out, group, paint))
@@ -42,7 +42,7 @@ fn key(finding: &Finding) -> (Level, &str, String, String) {
     (finding.level, finding.name, likeness(&finding.cause), likeness(&finding.remedy))
 }
 
-fn write_group(out: &mut impl Write, group: &Group<'_>, paint: Paint) -> io::Result<()> {
+fn write_group(out: &mut impl Write, group: &GroupedFinding<'_>, paint: Paint) -> io::Result<()> {
     let Finding { name, level, cause, remedy, .. } = group.finding;
     let style = match level {
         Level::Ok => Style::Good,

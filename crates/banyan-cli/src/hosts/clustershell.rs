@@ -31,12 +31,12 @@ const PATIENCE: Duration = Duration::from_secs(20);
 #[derive(Debug, Default)]
 pub(super) struct Clustershell {
     default: Option<String>,
-    sources: BTreeMap<String, Source>,
+    sources: BTreeMap<String, GroupSource>,
 }
 
 /// A source: groups from files, or a command that is asked for them.
 #[derive(Debug, Default)]
-struct Source {
+struct GroupSource {
     /// Hosts and place, by name.
     groups: BTreeMap<String, (String, String)>,
     upcall: Option<Upcall>,

@@ -57,12 +57,12 @@ impl Missing {
 
     /// Names them, those with the same cause together.
     pub(crate) fn tell(&self) {
-        let (count, trouble) = (self.count(), ProblemSummary(&self.problems));
+        let (count, problems) = (self.count(), ProblemSummary(&self.problems));
         let s = if count == 1 { "" } else { "s" };
         match count {
             0 => {}
-            _ if self.are_needed() => complain(format_args!("{count} host{s} could not be reached{trouble}")),
-            _ => warn(format_args!("{count} host{s} left out{trouble}")),
+            _ if self.are_needed() => complain(format_args!("{count} host{s} could not be reached{problems}")),
+            _ => warn(format_args!("{count} host{s} left out{problems}")),
         }
     }
 }

@@ -275,7 +275,7 @@ pub(crate) fn launch_status(error: &LaunchError) -> u8 {
         LaunchError::NoHosts
         | LaunchError::BadHost(..)
         | LaunchError::TooMany
-        | LaunchError::NoRoom { .. }
+        | LaunchError::TooManyProcesses { .. }
         | LaunchError::Launcher(_) => status::USAGE,
         LaunchError::Problems { problems, .. } => {
             let only_members = problems.iter().all(|problem| problem.kind == ProblemKind::NotStarted);

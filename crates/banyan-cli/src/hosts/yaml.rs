@@ -3,7 +3,7 @@
 
 /// A group: its source, its name, its hosts, and the line where it is defined.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Entry {
+pub(super) struct GroupEntry {
     pub(super) source: String,
     pub(super) group: String,
     pub(super) hosts: String,
@@ -14,8 +14,8 @@ pub(super) struct Entry {
 const FORM: &str = "write `source:`, below it `group: 'hosts'`, or below a group `- 'hosts'`";
 
 /// All groups of a text; or the line that is wrong, and why.
-pub(super) fn read(text: &str) -> Result<Vec<Entry>, (usize, String)> {
-    let mut entries: Vec<Entry> = Vec::new();
+pub(super) fn read(text: &str) -> Result<Vec<GroupEntry>, (usize, String)> {
+    let mut entries: Vec<GroupEntry> = Vec::new();
     let mut source: Option<String> = None;
     for (number, line) in (1..).zip(text.lines()) {
         let content = without_comment(line).trim_end();
@@ -41,7 +41,7 @@ pub(super) fn read(text: &str) -> Result<Vec<Entry>, (usize, String)> {
             (_, false) if value.is_empty() => source = Some(key),
             (_, false) => return Err(wrong(format!("{key:?} is a source, and has groups below it; {FORM}"))),
             (Some(source), true) => {
-                entries.push(Entry { source: source.clone(), group: key, hosts: value, line: number });
+                entries.push(GroupEntry { source: source.clone(), group: key, hosts: value, line: number });
             }
             (None, true) => return Err(wrong(format!("the group {key:?} has no source; {FORM}"))),
         }

@@ -14,7 +14,7 @@ use super::import::{self, InputKind};
 use super::memory::Memory;
 use super::reshape::{Layout, Reshape};
 use super::sink::{OutputKind, Sink};
-use super::source::Source;
+use super::source::RecordSource;
 use crate::failure::{During, Failure, Outcome};
 use crate::output;
 use crate::progress::Progress;
@@ -130,7 +130,7 @@ impl Convert {
 
     /// Converts a file of records. Returns whether it is damaged.
     fn records(&self, converter: &mut Converter) -> Result<bool, Failure> {
-        let mut source = Source::open(&self.input, self.foreign)?;
+        let mut source = RecordSource::open(&self.input, self.foreign)?;
         let mut early = source.comments().into_iter().peekable();
         let mut comments = 0;
         let mut records = source.records(0)?;

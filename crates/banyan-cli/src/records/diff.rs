@@ -10,8 +10,8 @@ use serde_json::json;
 
 use super::foreign::Foreign;
 use super::memory::{Memory, explain};
-use super::source::Source;
-use super::walk::Seen;
+use super::source::RecordSource;
+use super::walk::RecordSeen;
 use crate::failure::{During, Failure, Outcome};
 use crate::output;
 use crate::progress::Progress;
@@ -62,7 +62,8 @@ impl Diff {
             return Err(Failure::usage("standard input cannot be both files"));
         }
         let mut report = Report { options: &self, out: output::stdout(), found: 0 };
-        let (mut left, mut right) = (Source::open(&self.left, self.foreign)?, Source::open(&self.right, self.foreign)?);
+        let (mut left, mut right) =
+            (RecordSource::open(&self.left, self.foreign)?, RecordSource::open(&self.right, self.foreign)?);
         self.compare_all(&mut left, &mut right, &mut report)?;
         let limit = self.limit();
         if !self.json && report.found > limit {
@@ -77,7 +78,12 @@ impl Diff {
         self.limit.unwrap_or(if self.json { u64::MAX } else { FEW })
     }
 
-    fn compare_all(&self, left: &mut Source, right: &mut Source, report: &mut Report<'_>) -> Result<(), Failure> {
+    fn compare_all(
+        &self,
+        left: &mut RecordSource,
+        right: &mut RecordSource,
+        report: &mut Report<'_>,
+    ) -> Result<(), Failure> {
         let mut progress = Progress::beside_output();
         let (mut left, mut right) = (left.records(0)?, right.records(0)?);
         let (mut one, mut other) = (left.next()?, right.next()?);
@@ -105,7 +111,7 @@ impl Diff {
         }
     }
 
-    fn compare(&self, left: &Seen<'_>, right: &Seen<'_>, report: &mut Report<'_>) -> Result<(), Failure> {
+    fn compare(&self, left: &RecordSeen<'_>, right: &RecordSeen<'_>, report: &mut Report<'_>) -> Result<(), Failure> {
         let number = left.number;
         if left.format.name() != right.format.name() {
             return report.differ(number, "", left.format.name(), right.format.name());
@@ -115,7 +121,7 @@ impl Diff {
         }
         let limits = self.memory.limits();
         let within = |name: &str| format!("{name} record {number}");
-        let read = |seen: &Seen<'_>, name: &str| {
+        let read = |seen: &RecordSeen<'_>, name: &str| {
             let record = DynRecord::from_body(seen.format, seen.body, &limits);
             record.map_err(|error| explain(&error)).during(within(name))
         };

@@ -13,9 +13,9 @@ use super::choice::Choice;
 use super::foreign::Foreign;
 use super::memory::{Memory, explain};
 use super::reshape::Reshape;
-use super::source::Source;
+use super::source::RecordSource;
 use super::unread;
-use super::walk::Seen;
+use super::walk::RecordSeen;
 use crate::failure::{Failure, Outcome, warn};
 use crate::output;
 use crate::progress::Progress;
@@ -91,7 +91,7 @@ impl Dump {
 
     /// Shows the records of one file. Returns whether it is damaged.
     fn dump(&self, name: &str, printer: &mut Printer) -> Result<bool, Failure> {
-        let mut source = Source::open(name, self.foreign)?;
+        let mut source = RecordSource::open(name, self.foreign)?;
         let mut progress = Progress::beside_output();
         let mut left = self.limit;
         printer.label = None;
@@ -125,7 +125,7 @@ struct Printer {
 }
 
 impl Printer {
-    fn show(&mut self, options: &Dump, file: &str, seen: &Seen<'_>) -> Result<(), Failure> {
+    fn show(&mut self, options: &Dump, file: &str, seen: &RecordSeen<'_>) -> Result<(), Failure> {
         self.reshape.prepare(seen.format)?;
         self.text.clear();
         let view = self.reshape.apply(seen.format, seen.body).map_err(|error| error.to_string());
@@ -142,7 +142,7 @@ impl Printer {
         Ok(self.out.write_all(b"\n")?)
     }
 
-    fn show_json(&mut self, file: &str, seen: &Seen<'_>, error: Option<String>) -> Result<(), Failure> {
+    fn show_json(&mut self, file: &str, seen: &RecordSeen<'_>, error: Option<String>) -> Result<(), Failure> {
         let id = seen.format.id();
         if self.label.as_ref().is_none_or(|(last, _)| *last != id) {
             self.label = Some((id, format!(r#""format":{},"id":"{id}""#, json!(seen.format.name()))));

@@ -9,11 +9,11 @@ use banyan_files::ffs::{LongDouble, Reader};
 pub(crate) struct Foreign {
     /// The format of 16-byte C `long double` values in FFS and PBIO files, which do not record it
     #[arg(long, value_name = "FORM")]
-    long_double: Option<Form>,
+    long_double: Option<LongDoubleForm>,
 }
 
 #[derive(Clone, Copy, clap::ValueEnum)]
-enum Form {
+enum LongDoubleForm {
     /// Written on x86-64
     X87,
     /// Written on 64-bit Arm, IBM Z, SPARC, RISC-V, MIPS
@@ -27,9 +27,9 @@ impl Foreign {
     pub(crate) fn tell<R: Read>(self, reader: Reader<R>) -> Reader<R> {
         match self.long_double {
             None => reader,
-            Some(Form::X87) => reader.assume_long_doubles(LongDouble::X87),
-            Some(Form::Binary128) => reader.assume_long_doubles(LongDouble::Binary128),
-            Some(Form::DoubleDouble) => reader.assume_long_doubles(LongDouble::DoubleDouble),
+            Some(LongDoubleForm::X87) => reader.assume_long_doubles(LongDouble::X87),
+            Some(LongDoubleForm::Binary128) => reader.assume_long_doubles(LongDouble::Binary128),
+            Some(LongDoubleForm::DoubleDouble) => reader.assume_long_doubles(LongDouble::DoubleDouble),
         }
     }
 }

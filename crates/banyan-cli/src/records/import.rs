@@ -9,7 +9,7 @@ use clap::ValueEnum;
 
 use super::choice::{self, Choice};
 use super::foreign::Foreign;
-use super::source::{self, Source};
+use super::source::{self, RecordSource};
 use crate::failure::{During, Failure, cause};
 use crate::progress::Progress;
 
@@ -61,7 +61,7 @@ pub(crate) fn format(path: &str, wanted: Option<&Choice>) -> Result<Format, Fail
 }
 
 fn format_of_records(path: &str, wanted: Option<&Choice>) -> Result<Format, Failure> {
-    let mut source = Source::open(path, Foreign::default())?;
+    let mut source = RecordSource::open(path, Foreign::default())?;
     // Files that cannot be looked into at any place tell their formats as they are read.
     let mut progress = Progress::start();
     let mut records = source.records(0)?;

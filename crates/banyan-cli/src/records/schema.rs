@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::choice::Choice;
 use super::foreign::Foreign;
-use super::source::Source;
+use super::source::RecordSource;
 use super::unread;
 use crate::failure::{Failure, Outcome};
 use crate::output;
@@ -59,7 +59,7 @@ enum Language {
 
 /// Formats in order, and how many records of each there are.
 #[derive(Default)]
-struct Found {
+struct FoundFormats {
     formats: Vec<Format>,
     records: HashMap<FormatId, u64>,
     /// Files without an answer, for programs.
@@ -70,7 +70,7 @@ struct Found {
 
 impl Schema {
     pub(crate) fn run(self) -> Outcome {
-        let mut found = Found::default();
+        let mut found = FoundFormats::default();
         for name in &self.files {
             if let Err(failure) = self.collect(name, &mut found) {
                 complain(failure.message());
@@ -91,8 +91,8 @@ impl Schema {
         Ok(ExitCode::from(found.status))
     }
 
-    fn collect(&self, name: &str, found: &mut Found) -> Result<(), Failure> {
-        let mut source = Source::open(name, self.foreign)?;
+    fn collect(&self, name: &str, found: &mut FoundFormats) -> Result<(), Failure> {
+        let mut source = RecordSource::open(name, self.foreign)?;
         let mut progress = Progress::start();
         let mut records = source.records(0)?;
         while let Some(seen) = records.next()? {
@@ -123,7 +123,7 @@ impl Schema {
     }
 }
 
-fn as_json(found: &Found) -> Value {
+fn as_json(found: &FoundFormats) -> Value {
     let formats: Vec<_> = found
         .formats
         .iter()

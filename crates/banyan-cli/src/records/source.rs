@@ -1,6 +1,6 @@
 //! Where records come from: a Banyan record file, or what FFS and PBIO wrote; by name, or standard input.
 //!
-//! Damage never ends a walk: what is whole is given, what is not is listed in [`Source::damage`] afterwards.
+//! Damage never ends a walk: what is whole is given, what is not is listed in [`RecordSource::damage`] afterwards.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -14,7 +14,7 @@ use banyan_ndr::Format;
 use super::choice::{self, Choice};
 use super::foreign::Foreign;
 use super::harm::Harm;
-use super::walk::{FfsFile, Walk, Way};
+use super::walk::{FfsFile, RecordWalk, Walk};
 use crate::failure::{During, Failure, cause, warn};
 
 /// Bytes that tell the kinds of files apart.
@@ -24,20 +24,20 @@ const SNIFF: u64 = 16;
 const MOST_IN_MEMORY: u64 = 256 << 20;
 
 /// A file of records.
-pub(crate) struct Source {
+pub(crate) struct RecordSource {
     name: String,
-    kind: Kind,
+    kind: SourceKind,
 }
 
-enum Kind {
+enum SourceKind {
     File(Box<Reader>),
     Stream(Box<StreamReader<Box<dyn Read>>>),
     Ffs(Box<FfsFile>),
 }
 
-impl Source {
+impl RecordSource {
     /// Opens a file, or standard input for `-`.
-    pub(crate) fn open(name: &str, foreign: Foreign) -> Result<Source, Failure> {
+    pub(crate) fn open(name: &str, foreign: Foreign) -> Result<RecordSource, Failure> {
         let mut input = input(name)?;
         let mut first = Vec::new();
         let sniffed = input.by_ref().take(SNIFF).read_to_end(&mut first);
@@ -51,14 +51,14 @@ impl Source {
         let is_ffs = ffs::is_ffs(&first);
         let whole: Box<dyn Read> = Box::new(io::Cursor::new(first).chain(input));
         let kind = if is_ffs {
-            Kind::Ffs(Box::new(FfsFile::new(foreign.tell(ffs::Reader::from_read(whole).during(name)?))))
+            SourceKind::Ffs(Box::new(FfsFile::new(foreign.tell(ffs::Reader::from_read(whole).during(name)?))))
         } else if name != "-" && fs::metadata(name).is_ok_and(|there| there.is_file() && there.len() <= MOST_IN_MEMORY)
         {
-            Kind::File(Box::new(Reader::open(name).map_err(|error| unreadable(name, error))?))
+            SourceKind::File(Box::new(Reader::open(name).map_err(|error| unreadable(name, error))?))
         } else {
-            Kind::Stream(Box::new(StreamReader::new(whole).map_err(|error| unreadable(name, error))?))
+            SourceKind::Stream(Box::new(StreamReader::new(whole).map_err(|error| unreadable(name, error))?))
         };
-        Ok(Source { name: name.to_owned(), kind })
+        Ok(RecordSource { name: name.to_owned(), kind })
     }
 
     /// What it was opened as.
@@ -74,13 +74,13 @@ impl Source {
     /// The records from a number on.
     pub(crate) fn records(&mut self, from: u64) -> Result<Walk<'_>, Failure> {
         let way = match &mut self.kind {
-            Kind::File(reader) => {
+            SourceKind::File(reader) => {
                 // Blocks are checked when they are touched: what is damaged before is to be known, too.
                 reader.records(0).take_while(|record| record.number < from).for_each(drop);
-                return Ok(Walk::new(&self.name, Way::File(reader.records(from))));
+                return Ok(Walk::new(&self.name, RecordWalk::File(reader.records(from))));
             }
-            Kind::Stream(reader) => Way::Stream(reader),
-            Kind::Ffs(file) => Way::Ffs(file),
+            SourceKind::Stream(reader) => RecordWalk::Stream(reader),
+            SourceKind::Ffs(file) => RecordWalk::Ffs(file),
         };
         let mut walk = Walk::new(&self.name, way);
         walk.skip_to(from)?;
@@ -90,7 +90,7 @@ impl Source {
     /// How many records there are, where that is known beforehand.
     pub(crate) fn len(&self) -> Option<u64> {
         match &self.kind {
-            Kind::File(reader) => Some(reader.len()),
+            SourceKind::File(reader) => Some(reader.len()),
             _ => None,
         }
     }
@@ -98,18 +98,18 @@ impl Source {
     /// The formats met so far; all of them for a file that is kept.
     pub(crate) fn formats(&self) -> Vec<Format> {
         match &self.kind {
-            Kind::File(reader) => reader.formats().cloned().collect(),
-            Kind::Stream(reader) => reader.formats().cloned().collect(),
-            Kind::Ffs(file) => file.formats.clone(),
+            SourceKind::File(reader) => reader.formats().cloned().collect(),
+            SourceKind::Stream(reader) => reader.formats().cloned().collect(),
+            SourceKind::Ffs(file) => file.formats.clone(),
         }
     }
 
     /// The comments met so far, each with the number of the record it stands before.
     pub(crate) fn comments(&self) -> Vec<(u64, String)> {
         let comments = match &self.kind {
-            Kind::File(reader) => reader.comments(),
-            Kind::Stream(reader) => reader.comments(),
-            Kind::Ffs(file) => return file.comments.clone(),
+            SourceKind::File(reader) => reader.comments(),
+            SourceKind::Stream(reader) => reader.comments(),
+            SourceKind::Ffs(file) => return file.comments.clone(),
         };
         comments.iter().map(|comment| (comment.before_record, comment.text.clone())).collect()
     }
@@ -117,25 +117,25 @@ impl Source {
     /// The attributes met so far.
     pub(crate) fn attributes(&self) -> BTreeMap<String, String> {
         match &self.kind {
-            Kind::File(reader) => reader.attributes().clone(),
-            Kind::Stream(reader) => reader.attributes().clone(),
-            Kind::Ffs(_) => BTreeMap::new(),
+            SourceKind::File(reader) => reader.attributes().clone(),
+            SourceKind::Stream(reader) => reader.attributes().clone(),
+            SourceKind::Ffs(_) => BTreeMap::new(),
         }
     }
 
     /// The damage met so far; all of it after a walk from the first record to the last.
     pub(crate) fn damage(&self) -> Vec<Harm> {
         match &self.kind {
-            Kind::File(reader) => reader.damage().into_iter().map(Harm::from).collect(),
-            Kind::Stream(reader) => reader.damage().into_iter().map(Harm::from).collect(),
-            Kind::Ffs(file) => file.damage.clone(),
+            SourceKind::File(reader) => reader.damage().into_iter().map(Harm::from).collect(),
+            SourceKind::Stream(reader) => reader.damage().into_iter().map(Harm::from).collect(),
+            SourceKind::Ffs(file) => file.damage.clone(),
         }
     }
 
     /// Whether its writer ended in order, where the file tells.
     pub(crate) fn is_finished(&self) -> Option<bool> {
         match &self.kind {
-            Kind::File(reader) => Some(reader.is_finished()),
+            SourceKind::File(reader) => Some(reader.is_finished()),
             _ => None,
         }
     }
@@ -162,8 +162,8 @@ impl Source {
     /// What kind of file it is.
     pub(crate) fn kind(&self) -> &'static str {
         match self.kind {
-            Kind::File(_) | Kind::Stream(_) => "banyan",
-            Kind::Ffs(_) => "ffs",
+            SourceKind::File(_) | SourceKind::Stream(_) => "banyan",
+            SourceKind::Ffs(_) => "ffs",
         }
     }
 }

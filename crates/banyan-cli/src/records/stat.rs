@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::dump::number;
 use super::foreign::Foreign;
-use super::source::Source;
+use super::source::RecordSource;
 use super::unread;
 use crate::failure::{Failure, Outcome, warn};
 use crate::output;
@@ -42,7 +42,7 @@ pub(crate) struct Stat {
 
 /// Records of one format.
 #[derive(Default, Clone, Copy)]
-struct Count {
+struct RecordCount {
     records: u64,
     bytes: u64,
 }
@@ -50,8 +50,8 @@ struct Count {
 /// What was counted in one file.
 #[derive(Default)]
 struct Counts {
-    total: Count,
-    formats: HashMap<FormatId, Count>,
+    total: RecordCount,
+    formats: HashMap<FormatId, RecordCount>,
     times: Option<(Time, Time)>,
 }
 
@@ -60,7 +60,8 @@ impl Stat {
         let mut out = output::stdout();
         let mut worst = 0;
         for name in &self.files {
-            let counted = Source::open(name, self.foreign).and_then(|mut source| Ok((count(&mut source)?, source)));
+            let counted =
+                RecordSource::open(name, self.foreign).and_then(|mut source| Ok((count(&mut source)?, source)));
             let (counts, source) = match counted {
                 Ok(counted) => counted,
                 Err(failure) => {
@@ -87,13 +88,13 @@ impl Stat {
     }
 }
 
-fn count(source: &mut Source) -> Result<Counts, Failure> {
+fn count(source: &mut RecordSource) -> Result<Counts, Failure> {
     let mut counts = Counts::default();
     let mut progress = Progress::start();
     let of = source.len().map_or(String::new(), |len| format!(" of {len}"));
     let mut records = source.records(0)?;
     // Most records have the format of the one before: its count is kept at hand.
-    let mut current: Option<(FormatId, Count)> = None;
+    let mut current: Option<(FormatId, RecordCount)> = None;
     while let Some(seen) = records.next()? {
         progress.tell(|| format!("{}{of} records", seen.number));
         let id = seen.format.id();
@@ -117,12 +118,12 @@ fn count(source: &mut Source) -> Result<Counts, Failure> {
     Ok(counts)
 }
 
-fn as_json(source: &Source, counts: &Counts) -> Value {
+fn as_json(source: &RecordSource, counts: &Counts) -> Value {
     let formats: Vec<_> = source
         .formats()
         .iter()
         .map(|format| {
-            let Count { records, bytes } = counts.formats.get(&format.id()).copied().unwrap_or_default();
+            let RecordCount { records, bytes } = counts.formats.get(&format.id()).copied().unwrap_or_default();
             json!({ "id": format.id().to_string(), "name": format.name(), "records": records, "bytes": bytes })
         })
         .collect();
@@ -143,12 +144,12 @@ fn as_json(source: &Source, counts: &Counts) -> Value {
     })
 }
 
-fn tell(out: &mut impl Write, source: &Source, counts: &Counts) -> Result<(), Failure> {
-    let Count { records, bytes } = counts.total;
+fn tell(out: &mut impl Write, source: &RecordSource, counts: &Counts) -> Result<(), Failure> {
+    let RecordCount { records, bytes } = counts.total;
     let kind = if source.kind() == "ffs" { "FFS" } else { "Banyan" };
     writeln!(out, "{} ({kind}): {}, {bytes} bytes", source.title(), plural(records, "record"))?;
     for format in source.formats() {
-        let Count { records, bytes } = counts.formats.get(&format.id()).copied().unwrap_or_default();
+        let RecordCount { records, bytes } = counts.formats.get(&format.id()).copied().unwrap_or_default();
         let (id, name) = (format.id(), format.name().escape_debug());
         writeln!(out, "  {:>18} {bytes:>14} bytes  {id} {name}", plural(records, "record"))?;
     }

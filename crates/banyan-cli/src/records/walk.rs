@@ -10,7 +10,7 @@ use super::source;
 use crate::failure::Failure;
 
 /// A record of a source.
-pub(crate) struct Seen<'a> {
+pub(crate) struct RecordSeen<'a> {
     /// Its number in the file.
     pub(crate) number: u64,
     /// What it looks like.
@@ -21,9 +21,9 @@ pub(crate) struct Seen<'a> {
     pub(crate) time: Option<Time>,
 }
 
-impl<'a> From<RecordRef<'a>> for Seen<'a> {
-    fn from(RecordRef { number, format, body, time, .. }: RecordRef<'a>) -> Seen<'a> {
-        Seen { number, format, body, time }
+impl<'a> From<RecordRef<'a>> for RecordSeen<'a> {
+    fn from(RecordRef { number, format, body, time, .. }: RecordRef<'a>) -> RecordSeen<'a> {
+        RecordSeen { number, format, body, time }
     }
 }
 
@@ -35,36 +35,36 @@ pub(super) struct Held {
     time: Option<Time>,
 }
 
-impl From<Seen<'_>> for Held {
-    fn from(Seen { number, format, body, time }: Seen<'_>) -> Held {
+impl From<RecordSeen<'_>> for Held {
+    fn from(RecordSeen { number, format, body, time }: RecordSeen<'_>) -> Held {
         Held { number, format: format.clone(), body: body.to_vec(), time }
     }
 }
 
 impl Held {
-    fn seen(&self) -> Seen<'_> {
-        Seen { number: self.number, format: &self.format, body: &self.body, time: self.time }
+    fn seen(&self) -> RecordSeen<'_> {
+        RecordSeen { number: self.number, format: &self.format, body: &self.body, time: self.time }
     }
 }
 
 /// A walk over the records that can be read, in order.
 pub(crate) struct Walk<'s> {
     name: &'s str,
-    way: Way<'s>,
+    way: RecordWalk<'s>,
     /// What comes before the others.
     held: Option<Held>,
     is_held_due: bool,
 }
 
 /// How each kind of file is walked.
-pub(super) enum Way<'s> {
+pub(super) enum RecordWalk<'s> {
     File(banyan_files::Records<'s>),
     Stream(&'s mut StreamReader<Box<dyn Read>>),
     Ffs(&'s mut FfsFile),
 }
 
 impl<'s> Walk<'s> {
-    pub(super) fn new(name: &'s str, way: Way<'s>) -> Walk<'s> {
+    pub(super) fn new(name: &'s str, way: RecordWalk<'s>) -> Walk<'s> {
         Walk { name, way, held: None, is_held_due: false }
     }
 
@@ -84,16 +84,16 @@ impl<'s> Walk<'s> {
     }
 
     /// The next record.
-    pub(crate) fn next(&mut self) -> Result<Option<Seen<'_>>, Failure> {
+    pub(crate) fn next(&mut self) -> Result<Option<RecordSeen<'_>>, Failure> {
         if std::mem::take(&mut self.is_held_due) {
             return Ok(self.held.as_ref().map(Held::seen));
         }
         match &mut self.way {
-            Way::File(records) => Ok(records.next().map(Seen::from)),
-            Way::Stream(reader) => {
-                Ok(reader.next().map_err(|error| source::unreadable(self.name, error))?.map(Seen::from))
+            RecordWalk::File(records) => Ok(records.next().map(RecordSeen::from)),
+            RecordWalk::Stream(reader) => {
+                Ok(reader.next().map_err(|error| source::unreadable(self.name, error))?.map(RecordSeen::from))
             }
-            Way::Ffs(file) => Ok(file.next()),
+            RecordWalk::Ffs(file) => Ok(file.next()),
         }
     }
 }
@@ -115,7 +115,7 @@ impl FfsFile {
     }
 
     /// The next record. Those that are damaged have no number: nothing in such a file tells how many there were.
-    fn next(&mut self) -> Option<Seen<'_>> {
+    fn next(&mut self) -> Option<RecordSeen<'_>> {
         self.current = None;
         for entry in self.reader.by_ref() {
             match entry {
@@ -131,6 +131,6 @@ impl FfsFile {
         }
         let (format, body) = self.current.as_ref()?;
         self.next += 1;
-        Some(Seen { number: self.next - 1, format, body, time: None })
+        Some(RecordSeen { number: self.next - 1, format, body, time: None })
     }
 }

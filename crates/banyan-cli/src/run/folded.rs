@@ -10,8 +10,8 @@ use banyan_boot::{Lines, RankSet};
 use serde_json::{Value, json};
 
 use super::difference::{Change, changes};
-use super::gather::{Class, Gathering, KEPT_BYTES};
-use super::names::Names;
+use super::gather::{DistinctTexts, KEPT_BYTES, SameText};
+use super::names::MemberNames;
 use super::show::hex_unless_text;
 use crate::paint::{Paint, Style};
 use crate::screen::harmless;
@@ -24,9 +24,9 @@ const MARK: &str = "\\";
 
 /// Everything that members wrote, to both streams.
 pub(super) struct Folded {
-    names: Names,
-    out: Gathering,
-    err: Gathering,
+    names: MemberNames,
+    out: DistinctTexts,
+    err: DistinctTexts,
     diff: bool,
     /// Members that never ran.
     unreached: RankSet,
@@ -34,15 +34,15 @@ pub(super) struct Folded {
 
 /// How text is to be shown on a stream.
 #[derive(Clone, Copy)]
-pub(super) struct Look {
+pub(super) struct TextStyle {
     pub(super) paint: Paint,
     /// It is a terminal, on which nothing may move the cursor.
     pub(super) terminal: bool,
 }
 
 impl Folded {
-    pub(super) fn new(names: Names, diff: bool) -> Folded {
-        let gathering = || Gathering::new(names.len(), KEPT_BYTES);
+    pub(super) fn new(names: MemberNames, diff: bool) -> Folded {
+        let gathering = || DistinctTexts::new(names.len(), KEPT_BYTES);
         Folded { out: gathering(), err: gathering(), names, diff, unreached: RankSet::new() }
     }
 
@@ -52,7 +52,7 @@ impl Folded {
     }
 
     /// Members that ran, by what they wrote.
-    fn classes(&self, gathering: &Gathering) -> Vec<Class> {
+    fn classes(&self, gathering: &DistinctTexts) -> Vec<SameText> {
         let mut classes = gathering.classes();
         classes.iter_mut().for_each(|class| class.members = class.members.difference(&self.unreached));
         classes.retain(|class| !class.members.is_empty());
@@ -66,18 +66,18 @@ impl Folded {
     }
 
     /// Shows what went to standard output.
-    pub(super) fn show_out(&self, to: &mut impl Write, look: Look) -> io::Result<()> {
+    pub(super) fn show_out(&self, to: &mut impl Write, look: TextStyle) -> io::Result<()> {
         self.show(&self.out, to, look)
     }
 
     /// Shows what went to standard error.
-    pub(super) fn show_err(&self, to: &mut impl Write, look: Look) -> io::Result<()> {
+    pub(super) fn show_err(&self, to: &mut impl Write, look: TextStyle) -> io::Result<()> {
         self.show(&self.err, to, look)
     }
 
-    fn show(&self, gathering: &Gathering, to: &mut impl Write, look: Look) -> io::Result<()> {
+    fn show(&self, gathering: &DistinctTexts, to: &mut impl Write, look: TextStyle) -> io::Result<()> {
         let classes = self.classes(gathering);
-        if classes.iter().all(Class::is_empty) {
+        if classes.iter().all(SameText::is_empty) {
             return Ok(());
         }
         let majority = self.majority(gathering, &classes);
@@ -100,12 +100,12 @@ impl Folded {
     }
 
     /// What most wrote, if others are compared with it.
-    fn majority(&self, gathering: &Gathering, classes: &[Class]) -> Vec<u8> {
+    fn majority(&self, gathering: &DistinctTexts, classes: &[SameText]) -> Vec<u8> {
         classes.first().filter(|_| self.diff).map(|class| gathering.text(class)).unwrap_or_default()
     }
 
     /// Who, how many of how many, and what is not shown.
-    fn title(&self, class: &Class) -> String {
+    fn title(&self, class: &SameText) -> String {
         let who = self.names.title(&class.members);
         let mut title = format!("{TITLE}{who} ({} of {})", class.members.len(), self.ran());
         if class.is_empty() {
@@ -124,16 +124,24 @@ impl Folded {
     pub(super) fn objects(&self) -> impl Iterator<Item = Value> {
         [("stdout", &self.out), ("stderr", &self.err)].into_iter().flat_map(move |(stream, gathering)| {
             let mut classes = self.classes(gathering);
-            if classes.iter().all(Class::is_empty) {
+            if classes.iter().all(SameText::is_empty) {
                 classes.clear();
             }
             let majority = self.majority(gathering, &classes);
-            let object = move |(index, class): (usize, Class)| self.object(stream, gathering, &class, index, &majority);
+            let object =
+                move |(index, class): (usize, SameText)| self.object(stream, gathering, &class, index, &majority);
             classes.into_iter().enumerate().map(object)
         })
     }
 
-    fn object(&self, stream: &str, gathering: &Gathering, class: &Class, index: usize, majority: &[u8]) -> Value {
+    fn object(
+        &self,
+        stream: &str,
+        gathering: &DistinctTexts,
+        class: &SameText,
+        index: usize,
+        majority: &[u8],
+    ) -> Value {
         let mut object = json!({
             "event": "folded",
             "stream": stream,
@@ -162,7 +170,7 @@ fn diff_text(old: &[u8], new: &[u8]) -> String {
 }
 
 /// Writes a text that comes in pieces, line by line.
-fn write_text(to: &mut impl Write, look: Look, pieces: &[&[u8]]) -> io::Result<()> {
+fn write_text(to: &mut impl Write, look: TextStyle, pieces: &[&[u8]]) -> io::Result<()> {
     let mut begun: Vec<u8> = Vec::new();
     for part in pieces.iter().flat_map(|piece| piece.split_inclusive(|byte| *byte == b'\n')) {
         match part.strip_suffix(b"\n") {
@@ -179,7 +187,7 @@ fn write_text(to: &mut impl Write, look: Look, pieces: &[&[u8]]) -> io::Result<(
     if begun.is_empty() { Ok(()) } else { write_line(to, look, &begun) }
 }
 
-fn write_line(to: &mut impl Write, look: Look, line: &[u8]) -> io::Result<()> {
+fn write_line(to: &mut impl Write, look: TextStyle, line: &[u8]) -> io::Result<()> {
     if line.starts_with(TITLE.as_bytes()) {
         to.write_all(MARK.as_bytes())?;
     }
@@ -191,7 +199,7 @@ fn write_line(to: &mut impl Write, look: Look, line: &[u8]) -> io::Result<()> {
     to.write_all(b"\n")
 }
 
-fn write_change(to: &mut impl Write, look: Look, change: &Change<'_>) -> io::Result<()> {
+fn write_change(to: &mut impl Write, look: TextStyle, change: &Change<'_>) -> io::Result<()> {
     let style = match change {
         Change::Place(_) => Some(Style::Label),
         Change::Removed(_) => Some(Style::Bad),

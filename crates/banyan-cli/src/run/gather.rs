@@ -19,7 +19,7 @@ const SPARE_PART: usize = 16;
 const STRAND_COST: usize = 128;
 
 /// The texts of all members.
-pub(super) struct Gathering {
+pub(super) struct DistinctTexts {
     strands: Vec<Strand>,
     /// The strand that leaves another at an offset with a byte other than its own.
     branches: HashMap<(usize, usize, u8), usize>,
@@ -53,7 +53,7 @@ struct Beyond {
 }
 
 /// Members that wrote the same.
-pub(super) struct Class {
+pub(super) struct SameText {
     pub(super) members: RankSet,
     /// Bytes that were not kept.
     pub(super) beyond: u64,
@@ -61,23 +61,23 @@ pub(super) struct Class {
     offset: usize,
 }
 
-impl Class {
+impl SameText {
     /// Whether they wrote nothing at all.
     pub(super) fn is_empty(&self) -> bool {
         self.strand == 0 && self.offset == 0 && self.beyond == 0
     }
 }
 
-impl Gathering {
+impl DistinctTexts {
     /// For so many members.
-    pub(super) fn new(members: usize, kept_bytes: usize) -> Gathering {
+    pub(super) fn new(members: usize, kept_bytes: usize) -> DistinctTexts {
         let places = std::iter::repeat_with(WrittenTo::default).take(members).collect();
-        Gathering { strands: vec![Strand::default()], branches: HashMap::new(), places, left: kept_bytes }
+        DistinctTexts { strands: vec![Strand::default()], branches: HashMap::new(), places, left: kept_bytes }
     }
 
     /// A member wrote this. Members that nobody announced have no text.
     pub(super) fn write(&mut self, rank: u32, mut bytes: &[u8]) {
-        let Gathering { strands, branches, places, left } = self;
+        let DistinctTexts { strands, branches, places, left } = self;
         let Some(place) = places.get_mut(rank as usize) else { return };
         while !bytes.is_empty() {
             if let Some(beyond) = &mut place.beyond {
@@ -115,7 +115,7 @@ impl Gathering {
     }
 
     /// Members by what they wrote: most members first, then by lowest rank.
-    pub(super) fn classes(&self) -> Vec<Class> {
+    pub(super) fn classes(&self) -> Vec<SameText> {
         let mut ranks: HashMap<_, Vec<u32>> = HashMap::new();
         for (rank, place) in (0..).zip(&self.places) {
             let beyond = place.beyond.as_ref().map(|beyond| (beyond.bytes, beyond.hasher.finalize()));
@@ -124,19 +124,19 @@ impl Gathering {
         let mut classes = Vec::with_capacity(ranks.len());
         for ((strand, offset, beyond), ranks) in ranks {
             let beyond = beyond.map_or(0, |(bytes, _)| bytes);
-            classes.push(Class { members: ranks.into_iter().collect(), beyond, strand, offset });
+            classes.push(SameText { members: ranks.into_iter().collect(), beyond, strand, offset });
         }
         classes.sort_by_key(|class| (std::cmp::Reverse(class.members.len()), class.members.first()));
         classes
     }
 
     /// What the members of a class wrote, as far as it was kept.
-    pub(super) fn text(&self, class: &Class) -> Vec<u8> {
+    pub(super) fn text(&self, class: &SameText) -> Vec<u8> {
         self.pieces(class).concat()
     }
 
     /// The same in pieces, without a copy.
-    pub(super) fn pieces(&self, class: &Class) -> Vec<&[u8]> {
+    pub(super) fn pieces(&self, class: &SameText) -> Vec<&[u8]> {
         let mut pieces = Vec::new();
         let (mut strand, mut end) = (&self.strands[class.strand], class.offset);
         pieces.push(&strand.bytes[..end]);
@@ -185,7 +185,7 @@ mod tests {
             texts in texts(),
             order in prop::collection::vec((any::<prop::sample::Index>(), 1..5_usize), 0..80),
         ) {
-            let mut gathering = Gathering::new(texts.len(), 1 << 20);
+            let mut gathering = DistinctTexts::new(texts.len(), 1 << 20);
             let mut written = vec![0; texts.len()];
             let mut write = |rank: usize, bytes: usize| {
                 let from = written[rank];
@@ -210,7 +210,7 @@ mod tests {
 
         #[test]
         fn texts_beyond_the_bound_are_still_told_apart(texts in texts(), bound in 0..300_usize, pieces in 1..5_usize) {
-            let mut gathering = Gathering::new(texts.len(), bound);
+            let mut gathering = DistinctTexts::new(texts.len(), bound);
             for at in 0..12 {
                 for (rank, text) in (0..).zip(&texts) {
                     text.chunks(pieces).skip(at).take(1).for_each(|piece| gathering.write(rank, piece));
@@ -232,7 +232,7 @@ mod tests {
 
     #[test]
     fn the_same_text_of_many_is_kept_once() {
-        let mut gathering = Gathering::new(1000, 1 << 20);
+        let mut gathering = DistinctTexts::new(1000, 1 << 20);
         for _ in 0..100 {
             (0..1000).for_each(|rank| gathering.write(rank, b"the same line\n"));
         }
@@ -244,7 +244,7 @@ mod tests {
 
     #[test]
     fn texts_take_little_more_memory_than_they_have_bytes() {
-        let mut gathering = Gathering::new(2, 1 << 20);
+        let mut gathering = DistinctTexts::new(2, 1 << 20);
         for _ in 0..600 {
             gathering.write(0, &[b'x'; 1000]);
             gathering.write(1, &[b'y'; 1000]);
@@ -255,7 +255,7 @@ mod tests {
 
     #[test]
     fn most_members_come_first() {
-        let mut gathering = Gathering::new(4, 1 << 20);
+        let mut gathering = DistinctTexts::new(4, 1 << 20);
         gathering.write(0, b"odd");
         [1, 2].iter().for_each(|rank| gathering.write(*rank, b"same"));
         let members: Vec<String> = gathering.classes().iter().map(|class| class.members.to_string()).collect();

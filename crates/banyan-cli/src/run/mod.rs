@@ -33,9 +33,9 @@ use crate::failure::{Failure, Outcome, warn};
 use crate::hosts::{HEADING, HostChoice, Missing, launch_status};
 use arrival::Arrival;
 use folded::Folded;
-use names::Names;
-use show::{Form, Show};
-use summary::Summary;
+use names::MemberNames;
+use show::{EventForm, Show};
+use summary::RunSummary;
 
 /// Run a command on many hosts, or many times on this machine
 ///
@@ -67,7 +67,7 @@ pub(crate) struct Run {
     diff: bool,
     /// Which members get standard input
     #[arg(long, value_name = "WHO", default_value = "all")]
-    input: Who,
+    input: InputTo,
     /// Resource limits for each member, such as time=10m,nice=5,nofile=1024,cpu=60s,as=2g
     #[arg(long, value_name = "LIMITS", value_parser = |text: &str| text.parse::<Limits>())]
     limit: Option<Limits>,
@@ -115,7 +115,7 @@ enum Label {
 
 /// Who gets standard input.
 #[derive(Clone, Copy, clap::ValueEnum)]
-enum Who {
+enum InputTo {
     /// Every member gets all of it
     All,
     /// Member 0 alone
@@ -155,8 +155,8 @@ impl Run {
             Ok(session) => session,
             Err(error) => return self.not_launched(&error, &mut show),
         };
-        let names = || Names::new(session.hosts().map(str::to_owned).collect());
-        let mut summary = Summary::new(names(), Missing::of(&self.hosts, session.missing())?, begin);
+        let names = || MemberNames::new(session.hosts().map(str::to_owned).collect());
+        let mut summary = RunSummary::new(names(), Missing::of(&self.hosts, session.missing())?, begin);
         if self.fold || self.diff {
             show.fold(Folded::new(names(), self.diff));
         } else if session.size() == 1 {
@@ -164,8 +164,8 @@ impl Run {
         }
         shared.replace(Some(session));
         match self.input {
-            Who::None => {}
-            Who::All | Who::Master => input::forward(shared.clone()).map_err(|error| {
+            InputTo::None => {}
+            InputTo::All | InputTo::Master => input::forward(shared.clone()).map_err(|error| {
                 // Its members end with it.
                 shared.replace(None);
                 Failure::system("standard input cannot be forwarded", &error)
@@ -195,7 +195,7 @@ impl Run {
         &self,
         shared: &SharedSession,
         deadline: Option<Instant>,
-        summary: &mut Summary,
+        summary: &mut RunSummary,
         show: &mut Show,
     ) -> Result<(), Failure> {
         let guard = shared.read();
@@ -272,21 +272,21 @@ impl Run {
         distribution.cwd.clone_from(&self.chdir);
         distribution.limits = self.limit.clone().unwrap_or_default();
         let input = match self.input {
-            Who::All => Input::Everyone,
-            Who::Master => Input::Master,
-            Who::None => Input::Nobody,
+            InputTo::All => Input::Everyone,
+            InputTo::Master => Input::Master,
+            InputTo::None => Input::Nobody,
         };
         distribution.plain = !self.join;
         Ok(distribution.stdio(Stdio::default().input(input).output(Output::Forward)))
     }
 
-    fn form(&self) -> Form {
+    fn form(&self) -> EventForm {
         match self.label {
-            _ if self.json => Form::Json,
-            _ if self.no_label => Form::Bare,
-            Label::None => Form::Bare,
-            Label::Host => Form::HostLabelled,
-            Label::Full => Form::Labelled,
+            _ if self.json => EventForm::Json,
+            _ if self.no_label => EventForm::Bare,
+            Label::None => EventForm::Bare,
+            Label::Host => EventForm::HostLabelled,
+            Label::Full => EventForm::Labelled,
         }
     }
 }
@@ -308,7 +308,7 @@ fn variable(text: OsString) -> Result<(OsString, OsString), &'static str> {
 }
 
 /// Ends the members once nobody reads what they write, as the system ends a command.
-fn end_if_unread(session: &Session, summary: &mut Summary, show: &Show) {
+fn end_if_unread(session: &Session, summary: &mut RunSummary, show: &Show) {
     if show.is_unread() && summary.unread() {
         session.stop();
     }

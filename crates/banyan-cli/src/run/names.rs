@@ -3,18 +3,18 @@
 use banyan_boot::{HostSet, RankSet};
 
 /// The hosts of all members, by rank.
-pub(super) struct Names {
+pub(super) struct MemberNames {
     hosts: Vec<String>,
     distinct: usize,
     /// Each member has a host of its own, which says as much as its rank.
     one_a_host: bool,
 }
 
-impl Names {
-    pub(super) fn new(hosts: Vec<String>) -> Names {
+impl MemberNames {
+    pub(super) fn new(hosts: Vec<String>) -> MemberNames {
         let distinct = hosts.iter().collect::<std::collections::HashSet<_>>().len();
         let one_a_host = distinct == hosts.len();
-        Names { hosts, distinct, one_a_host }
+        MemberNames { hosts, distinct, one_a_host }
     }
 
     /// How many hosts there are.

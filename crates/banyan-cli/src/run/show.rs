@@ -6,7 +6,7 @@ use std::time::Instant;
 use banyan_boot::{Event, ExitState, Problem, ProblemKind, RankSet};
 use serde_json::{Value, json};
 
-use super::folded::{Folded, Look};
+use super::folded::{Folded, TextStyle};
 use super::is_loss;
 use super::joiner::{Joiner, KEPT_BYTES, Origin, Piece};
 use super::side::Side;
@@ -19,7 +19,7 @@ use crate::speech::{Color, complain, note, paints};
 
 /// How events are shown.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Form {
+pub(super) enum EventForm {
     /// Lines behind rank and host.
     Labelled,
     /// Lines behind the host.
@@ -32,7 +32,7 @@ pub(super) enum Form {
 
 /// Standard output and errors.
 pub(super) struct Show {
-    form: Form,
+    form: EventForm,
     out: Side,
     err: Side,
     joiner: Joiner,
@@ -50,8 +50,8 @@ struct Gathered {
 
 impl Show {
     /// `color` is what the configuration says about colours.
-    pub(super) fn new(form: Form, color: Option<Color>) -> Show {
-        let side = |to: Box<dyn Write>, paints, terminal| Side::new(to, Look { paint: Paint(paints), terminal });
+    pub(super) fn new(form: EventForm, color: Option<Color>) -> Show {
+        let side = |to: Box<dyn Write>, paints, terminal| Side::new(to, TextStyle { paint: Paint(paints), terminal });
         let (out, err) = (io::stdout(), io::stderr());
         Show {
             form,
@@ -64,7 +64,7 @@ impl Show {
 
     /// There is one member, whose lines nobody else's come between: without labels it is a pipe.
     pub(super) fn only_one(&mut self) {
-        if self.form == Form::Bare && !self.out.look.terminal && !self.err.look.terminal {
+        if self.form == EventForm::Bare && !self.out.look.terminal && !self.err.look.terminal {
             self.joiner = Joiner::new(0);
         }
     }
@@ -102,7 +102,7 @@ impl Show {
         // The line that says how far it is goes with it.
         let Some(Gathered { mut folded, last, .. }) = self.folded.take() else { return Ok(()) };
         folded.leave_out(unreached);
-        if self.form == Form::Json {
+        if self.form == EventForm::Json {
             return folded.objects().try_for_each(|object| self.object(&object));
         }
         folded.show_out(&mut self.out.to, self.out.look)?;
@@ -130,9 +130,9 @@ impl Show {
             }
             (Event::Exited { rank, host, state }, form) => {
                 self.finish(Some(*rank))?;
-                if form == Form::Json { self.object(&exit_json(*rank, host, state)) } else { Ok(()) }
+                if form == EventForm::Json { self.object(&exit_json(*rank, host, state)) } else { Ok(()) }
             }
-            (Event::Problem(problem), Form::Json) => self.object(&problem_json(problem)),
+            (Event::Problem(problem), EventForm::Json) => self.object(&problem_json(problem)),
             // The summary tells of hosts that were not reached, those with the same cause together.
             (Event::Problem(problem), _) if Missing::is_told_by(problem) => Ok(()),
             (Event::Problem(problem), _) => {
@@ -161,7 +161,7 @@ impl Show {
     pub(super) fn finish(&mut self, rank: Option<u32>) -> Result<(), Failure> {
         let Show { form, out, err, joiner, .. } = self;
         joiner.finish(rank, |origin, piece| show(*form, out, err, origin, piece))?;
-        if matches!(form, Form::Labelled | Form::HostLabelled) {
+        if matches!(form, EventForm::Labelled | EventForm::HostLabelled) {
             out.end_line_of(rank)?;
             err.end_line_of(rank)?;
         }
@@ -170,16 +170,16 @@ impl Show {
 }
 
 /// Shows a line, or a piece of one.
-fn show(form: Form, out: &mut Side, err: &mut Side, origin: &Origin, piece: Piece<'_>) -> io::Result<()> {
-    if form == Form::Json {
+fn show(form: EventForm, out: &mut Side, err: &mut Side, origin: &Origin, piece: Piece<'_>) -> io::Result<()> {
+    if form == EventForm::Json {
         return write_object(&mut out.to, &piece_json(origin, piece));
     }
     let side = if origin.errors { err } else { out };
     let paint = side.look.paint;
     let label = || match form {
-        Form::Labelled => paint.text(Style::Label, format_args!("{} {}:", origin.rank, origin.host)) + " ",
-        Form::HostLabelled => paint.text(Style::Label, format_args!("{}:", origin.host)) + " ",
-        Form::Bare | Form::Json => String::new(),
+        EventForm::Labelled => paint.text(Style::Label, format_args!("{} {}:", origin.rank, origin.host)) + " ",
+        EventForm::HostLabelled => paint.text(Style::Label, format_args!("{}:", origin.host)) + " ",
+        EventForm::Bare | EventForm::Json => String::new(),
     };
     side.write(origin.rank, label, piece)
 }

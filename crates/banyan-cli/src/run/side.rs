@@ -2,7 +2,7 @@
 
 use std::io::{self, BufWriter, Write};
 
-use super::folded::Look;
+use super::folded::TextStyle;
 use super::joiner::Piece;
 use super::stream::Stream;
 use crate::screen::harmless;
@@ -10,13 +10,13 @@ use crate::screen::harmless;
 /// One of the two streams.
 pub(super) struct Side {
     pub(super) to: BufWriter<Stream<Box<dyn Write>>>,
-    pub(super) look: Look,
+    pub(super) look: TextStyle,
     /// Whose line has begun and has not ended.
     within: Option<u32>,
 }
 
 impl Side {
-    pub(super) fn new(to: Box<dyn Write>, look: Look) -> Side {
+    pub(super) fn new(to: Box<dyn Write>, look: TextStyle) -> Side {
         Side { to: Stream::buffered(to), look, within: None }
     }
 

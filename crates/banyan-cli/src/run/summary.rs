@@ -8,7 +8,7 @@ use banyan_boot::{Event, ExitState, LaunchError, Problem, ProblemKind, RankSet, 
 use serde_json::{Value, json};
 
 use super::is_loss;
-use super::names::Names;
+use super::names::MemberNames;
 use super::show::problem_json;
 use crate::alike::folded;
 use crate::failure::warn;
@@ -23,9 +23,9 @@ const UNREAD: u8 = 141;
 const SHOWN: usize = 20;
 
 /// What is known of a session when it has ended.
-pub(super) struct Summary {
+pub(super) struct RunSummary {
     begin: Instant,
-    names: Names,
+    names: MemberNames,
     /// Hosts that could not be reached.
     missing: Missing,
     /// Members of theirs that have ranks all the same: those of hosts that were left out before anything began have none.
@@ -43,15 +43,15 @@ pub(super) struct Summary {
 }
 
 /// Members that failed in the same way.
-struct Class {
+struct FailedAlike {
     members: RankSet,
     state: ExitState,
 }
 
-impl Summary {
+impl RunSummary {
     /// Of members that run; on missing hosts none does.
-    pub(super) fn new(names: Names, missing: Missing, begin: Instant) -> Summary {
-        Summary {
+    pub(super) fn new(names: MemberNames, missing: Missing, begin: Instant) -> RunSummary {
+        RunSummary {
             begin,
             names,
             missing,
@@ -248,14 +248,14 @@ impl Summary {
     }
 
     /// The failures, those of the same kind together, by lowest rank.
-    fn classes(&self) -> Vec<Class> {
+    fn classes(&self) -> Vec<FailedAlike> {
         let mut ranks: HashMap<&ExitState, Vec<u32>> = HashMap::new();
         for (rank, state) in &self.failures {
             ranks.entry(state).or_default().push(*rank);
         }
-        let mut classes: Vec<Class> = ranks
+        let mut classes: Vec<FailedAlike> = ranks
             .into_iter()
-            .map(|(state, ranks)| Class { members: ranks.into_iter().collect(), state: state.clone() })
+            .map(|(state, ranks)| FailedAlike { members: ranks.into_iter().collect(), state: state.clone() })
             .collect();
         classes.sort_by_key(|class| class.members.first());
         classes

@@ -5,7 +5,7 @@ use banyan_stack::{Report, TextOptions, dot, folded, svg, text};
 use serde_json::{Value, json};
 
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub(super) enum Form {
+pub(super) enum StackForm {
     /// Classes and tree, for people
     Text,
     /// One object, for programs
@@ -18,15 +18,15 @@ pub(super) enum Form {
     Svg,
 }
 
-impl Form {
+impl StackForm {
     /// What was found, without these hosts.
     pub(super) fn written(self, report: &Report, left_out: &[Problem], color: bool) -> String {
         match self {
-            Form::Text => text(report, TextOptions::default().color(color).times(true)),
-            Form::Json => format!("{}\n", object(report, left_out)),
-            Form::Folded => folded(report),
-            Form::Dot => dot(report),
-            Form::Svg => svg(report),
+            StackForm::Text => text(report, TextOptions::default().color(color).times(true)),
+            StackForm::Json => format!("{}\n", object(report, left_out)),
+            StackForm::Folded => folded(report),
+            StackForm::Dot => dot(report),
+            StackForm::Svg => svg(report),
         }
     }
 }

@@ -14,7 +14,7 @@ use banyan_tree::{Network, NetworkOptions, Stream, StreamOptions, TreeError, Wav
 
 use super::Stack;
 use super::merge::STACKS;
-use super::message::{Answer, FIND, Order, Search, TAKE};
+use super::message::{Answer, FIND, Search, StackRequest, TAKE};
 use crate::failure::{Failure, warn};
 use crate::hosts::{Missing, launch_status, nodes_of_job};
 use crate::speech::note;
@@ -124,7 +124,7 @@ pub(super) fn look(stack: &Stack, hosts: &HostSet) -> Result<(Report, Around), F
     let orders = orders(options, &names, found);
     let stream =
         network.open(&network.everyone(), StreamOptions::filter(STACKS, "")).map_err(|error| failure(&error))?;
-    let orders: Vec<Order> =
+    let orders: Vec<StackRequest> =
         stream.members().iter().filter_map(|member| orders.get(member as usize).cloned()).collect();
     stream.scatter(TAKE, &orders).map_err(|error| failure(&error))?;
     let wave = next_wave(&network, &stream, deadline)?;
@@ -229,8 +229,8 @@ fn nothing(choice: &Choice, names: &[String]) -> Failure {
 }
 
 /// What each member is to do: every process has one rank, whichever host it is on.
-fn orders(options: SamplerOptions, names: &[String], all: Vec<(u32, Found)>) -> Vec<Order> {
-    let mut orders: Vec<Order> = names.iter().map(|host| Order::new(host.clone(), options)).collect();
+fn orders(options: SamplerOptions, names: &[String], all: Vec<(u32, Found)>) -> Vec<StackRequest> {
+    let mut orders: Vec<StackRequest> = names.iter().map(|host| StackRequest::new(host.clone(), options)).collect();
     let found: Vec<Found> = all.iter().map(|(_, it)| it.clone()).collect();
     for ((member, it), rank) in all.into_iter().zip(number(&found)) {
         if let Some(order) = orders.get_mut(member as usize) {

@@ -10,11 +10,11 @@ use signal_hook::flag;
 use crate::signals::{self, heeded};
 
 /// The signal that came; 0 if none has.
-pub(super) struct Interrupt(Arc<AtomicUsize>);
+pub(super) struct StackInterrupt(Arc<AtomicUsize>);
 
-impl Interrupt {
+impl StackInterrupt {
     /// Watches for signals until this process ends.
-    pub(super) fn watch() -> io::Result<Interrupt> {
+    pub(super) fn watch() -> io::Result<StackInterrupt> {
         let (came, number) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
         for signal in heeded([SIGINT, SIGTERM]) {
             // In this order: what ends the process is a signal that comes after another.
@@ -22,7 +22,7 @@ impl Interrupt {
             flag::register(signal, Arc::clone(&came))?;
             flag::register_usize(signal, Arc::clone(&number), signal.unsigned_abs() as usize)?;
         }
-        Ok(Interrupt(number))
+        Ok(StackInterrupt(number))
     }
 
     pub(super) fn came(&self) -> bool {

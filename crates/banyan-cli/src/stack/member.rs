@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use banyan_stack::{FindError, Found, Report, ReportRecord, take};
 use banyan_tree::BackEnd;
 
-use super::message::{Answer, FIND, Order, Search, TAKE};
+use super::message::{Answer, FIND, Search, StackRequest, TAKE};
 use crate::failure::{Failure, Outcome};
 
 /// Does what the front-end asks for, until it goes away.
@@ -19,7 +19,7 @@ pub(super) fn run() -> Outcome {
                 back_end.send(incoming.stream, &Answer::new(find(search)?))
             }
             TAKE => {
-                let order: Order = incoming.read().map_err(Failure::new)?;
+                let order: StackRequest = incoming.read().map_err(Failure::new)?;
                 back_end.send(incoming.stream, &ReportRecord::from(&look(&order)?))
             }
             _ => continue,
@@ -38,7 +38,7 @@ fn find(search: Search) -> Result<Vec<Found>, Failure> {
     }
 }
 
-fn look(order: &Order) -> Result<Report, Failure> {
+fn look(order: &StackRequest) -> Result<Report, Failure> {
     let mut report = take(&order.targets, &order.options()).map_err(Failure::new)?;
     let processes = std::mem::take(&mut report.processes);
     report.processes = processes.into_iter().map(|((_, pid), process)| ((order.host.clone(), pid), process)).collect();

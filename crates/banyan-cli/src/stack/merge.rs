@@ -9,12 +9,12 @@ pub(super) const STACKS: &str = "stacks";
 
 /// Makes it known.
 pub(crate) fn register(filters: &mut Filters) {
-    filters.register(STACKS, |_| Ok(Box::new(Merge(Decoder::new()))));
+    filters.register(STACKS, |_| Ok(Box::new(ReportMerge(Decoder::new()))));
 }
 
-struct Merge(Decoder);
+struct ReportMerge(Decoder);
 
-impl Merge {
+impl ReportMerge {
     fn report(&mut self, part: &Part<'_>) -> Result<Report, FilterError> {
         let broken = |error: String| FilterError::Custom(format!("stacks of members {}: {error}", part.members));
         let format = self.0.learn(part.format).map_err(|error| broken(error.to_string()))?;
@@ -23,7 +23,7 @@ impl Merge {
     }
 }
 
-impl Filter for Merge {
+impl Filter for ReportMerge {
     fn wave(&mut self, parts: &[Part<'_>], _: FilterRole, out: &mut Output) -> Result<(), FilterError> {
         let mut all = Report::default();
         for part in parts {

@@ -9,7 +9,7 @@ use crate::failure::Failure;
 
 /// Asks for the processes of a host: a [`Search`]. The answer is an [`Answer`].
 pub(super) const FIND: u32 = 1;
-/// Asks for the stacks of processes: an [`Order`]. The answer is a [`ReportRecord`](banyan_stack::ReportRecord).
+/// Asks for the stacks of processes: an [`StackRequest`]. The answer is a [`ReportRecord`](banyan_stack::ReportRecord).
 pub(super) const TAKE: u32 = 2;
 
 /// A choice of processes that every host understands.
@@ -32,7 +32,7 @@ pub(super) struct Answer {
 
 /// What a member is to do: whose stacks to take, and how. Times are in microseconds.
 #[derive(Debug, Clone, Record)]
-pub(super) struct Order {
+pub(super) struct StackRequest {
     /// The host, as the front-end calls it.
     pub(super) host: String,
     pub(super) targets: Vec<Target>,
@@ -80,19 +80,19 @@ impl Answer {
     }
 }
 
-impl Order {
-    pub(super) fn new(host: String, options: SamplerOptions) -> Order {
+impl StackRequest {
+    pub(super) fn new(host: String, options: SamplerOptions) -> StackRequest {
         let SamplerOptions { threads, lines, python, all_frames, samples, every, patience, limit, within, .. } =
             options;
         let micros = |time: Duration| time.as_micros() as u64;
         let (every, patience) = (micros(every), micros(patience));
         let (limit, within) = (limit.map(micros), within.map(micros));
         let targets = Vec::new();
-        Order { host, targets, threads, lines, python, all_frames, samples, every, patience, limit, within }
+        StackRequest { host, targets, threads, lines, python, all_frames, samples, every, patience, limit, within }
     }
 
     pub(super) fn options(&self) -> SamplerOptions {
-        let &Order { threads, lines, python, all_frames, samples, every, patience, limit, within, .. } = self;
+        let &StackRequest { threads, lines, python, all_frames, samples, every, patience, limit, within, .. } = self;
         let [every, patience] = [every, patience].map(Duration::from_micros);
         let [limit, within] = [limit, within].map(|time| time.map(Duration::from_micros));
         SamplerOptions::default()

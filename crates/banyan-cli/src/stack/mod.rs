@@ -21,9 +21,9 @@ use crate::hosts::{HEADING, HostChoice, time};
 use crate::limit::end_after;
 use crate::output::Output;
 use crate::{speech, status};
-use form::Form;
+use form::StackForm;
 use hosts::Around;
-use interrupt::Interrupt;
+use interrupt::StackInterrupt;
 pub(crate) use merge::register;
 
 /// What is kept of a time limit at most, to show what was seen.
@@ -73,7 +73,7 @@ pub(crate) struct Stack {
     all_frames: bool,
     /// The output format
     #[arg(long = "as", alias = "format", value_name = "FORM", default_value = "text")]
-    form: Form,
+    form: StackForm,
     /// The same as --as json
     #[arg(long, conflicts_with = "form")]
     json: bool,
@@ -140,19 +140,19 @@ impl Stack {
             let report = take(&targets, &self.sampling()?).map_err(failed)?;
             return Ok((report, Around::default()));
         }
-        let interrupt = Interrupt::watch().map_err(failed)?;
+        let interrupt = StackInterrupt::watch().map_err(failed)?;
         let report = take_while(&targets, &self.sampling()?, || !interrupt.came()).map_err(failed)?;
         let status = interrupt.status().filter(|_| report.cut_short).unwrap_or(0);
         Ok((report, Around { status, ..Around::default() }))
     }
 
     fn show(&self, report: &Report, left_out: &[Problem]) -> Result<(), Failure> {
-        let form = if self.json { Form::Json } else { self.form };
+        let form = if self.json { StackForm::Json } else { self.form };
         let color = self.output == "-" && speech::paints(&std::io::stdout(), Config::get()?.defaults.color);
         let mut output = Output::create(&self.output)?;
         output.write_all(form.written(report, left_out, color).as_bytes())?;
         output.keep()?;
-        if form != Form::Text && form != Form::Json {
+        if form != StackForm::Text && form != StackForm::Json {
             report.unread().for_each(|((_, pid), process, unread)| {
                 warn(format!("rank {} (pid {pid}) was not read: {}", process.rank, unread.why));
             });

@@ -10,7 +10,7 @@ use crate::screen::harmless;
 
 /// By what processes are put together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum Grouping {
     Process,
     User,
     Job,
@@ -18,7 +18,7 @@ pub(super) enum Kind {
 
 /// By what those are chosen that are told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Order {
+pub(super) enum SortKey {
     Cpu,
     Memory,
     Processes,
@@ -26,8 +26,9 @@ pub(super) enum Order {
     DiskWrite,
 }
 
-impl Order {
-    pub(super) const ALL: [Order; 5] = [Order::Cpu, Order::Memory, Order::Processes, Order::DiskRead, Order::DiskWrite];
+impl SortKey {
+    pub(super) const ALL: [SortKey; 5] =
+        [SortKey::Cpu, SortKey::Memory, SortKey::Processes, SortKey::DiskRead, SortKey::DiskWrite];
 }
 
 /// How usages are put together, by every node on their way.
@@ -40,7 +41,7 @@ pub(super) struct Ask {
 }
 
 impl Ask {
-    pub(super) fn new(kind: Kind, order: Order, most: u32) -> Ask {
+    pub(super) fn new(kind: Grouping, order: SortKey, most: u32) -> Ask {
         Ask { kind: kind as u32, order: order as u32, most }
     }
 
@@ -56,16 +57,16 @@ impl Ask {
     }
 
     /// As with the kind.
-    pub(super) fn order(self) -> Order {
-        Order::ALL.into_iter().find(|order| *order as u32 == self.order).unwrap_or(Order::Cpu)
+    pub(super) fn order(self) -> SortKey {
+        SortKey::ALL.into_iter().find(|order| *order as u32 == self.order).unwrap_or(SortKey::Cpu)
     }
 
     /// A front-end of another release may ask for what is not known here: it gets processes.
-    pub(super) fn kind(self) -> Kind {
-        [Kind::Process, Kind::User, Kind::Job]
+    pub(super) fn kind(self) -> Grouping {
+        [Grouping::Process, Grouping::User, Grouping::Job]
             .into_iter()
             .find(|kind| *kind as u32 == self.kind)
-            .unwrap_or(Kind::Process)
+            .unwrap_or(Grouping::Process)
     }
 }
 
@@ -101,12 +102,12 @@ impl Question {
 
     /// Whether jobs have to be known for an answer.
     pub(super) fn is_about_jobs(&self) -> bool {
-        self.ask.kind() == Kind::Job || !self.job.is_empty()
+        self.ask.kind() == Grouping::Job || !self.job.is_empty()
     }
 
     /// Whether users have to be known for an answer.
     pub(super) fn is_about_users(&self) -> bool {
-        self.ask.kind() != Kind::Job
+        self.ask.kind() != Grouping::Job
     }
 
     /// Whether a usage is asked for, wherever it is.
@@ -127,7 +128,7 @@ mod tests {
 
     #[test]
     fn what_is_asked_comes_back_from_its_text() {
-        let ask = Ask::new(Kind::Job, Order::Memory, 7);
+        let ask = Ask::new(Grouping::Job, SortKey::Memory, 7);
         assert_eq!(Ask::from_parameters(ask.parameters().as_bytes()), Some(ask));
         assert!([&b""[..], b"1 2", b"1 2 x", b"\xff"].iter().all(|text| Ask::from_parameters(text).is_none()));
     }
@@ -135,7 +136,7 @@ mod tests {
     #[test]
     fn a_text_is_looked_for_in_names_as_they_are_shown_unless_the_host_has_it_in_its_own() {
         let usage = Usage { name: "Solver\u{1b}".into(), user: "ana".into(), ..Usage::default() };
-        let ask = Ask::new(Kind::Process, Order::Cpu, 1);
+        let ask = Ask::new(Grouping::Process, SortKey::Cpu, 1);
         let about = |text: &str| Question { text: text.into(), anyway: "2-3".into(), ..Question::new(ask) };
         for (text, is_asked) in [("sOLV", true), ("solver\\u{1b}", true), ("AN", true), ("ben", false), ("", true)] {
             assert_eq!(about(text).on(1).is_about(&usage), is_asked, "{text}");
@@ -148,7 +149,8 @@ mod tests {
     #[test]
     fn a_user_is_known_by_the_whole_name() {
         let usage = Usage { name: "solver".into(), user: "ana".into(), ..Usage::default() };
-        let of = |user: &str| Question { user: user.into(), ..Question::new(Ask::new(Kind::Process, Order::Cpu, 1)) };
+        let of =
+            |user: &str| Question { user: user.into(), ..Question::new(Ask::new(Grouping::Process, SortKey::Cpu, 1)) };
         assert_eq!(["ana", "an", "Ana", ""].map(|user| of(user).is_about(&usage)), [true, false, false, true]);
     }
 }

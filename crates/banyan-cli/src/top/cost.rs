@@ -63,7 +63,7 @@ fn read(id: u32, file: &str) -> String {
 }
 
 fn parent(id: u32) -> Option<u32> {
-    super::process::Stat::read(&read(id, "stat")).map(|stat| stat.parent)
+    super::process::ProcessStat::read(&read(id, "stat")).map(|stat| stat.parent)
 }
 
 fn is_agent(id: u32) -> bool {

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::Read;
 
 use super::known::Known;
-use super::process::{self, Stat};
+use super::process::{self, ProcessStat};
 
 /// The longest environment that is read; what a kernel passes on is longer only for those who want to try it.
 const MAX_ENVIRONMENT: u64 = 1 << 20;
@@ -15,12 +15,12 @@ pub(super) struct Jobs(Known<Option<String>>);
 
 impl Jobs {
     /// Looks at all processes.
-    pub(super) fn look<'s>(&mut self, stats: impl Iterator<Item = (u32, &'s Stat)>) {
+    pub(super) fn look<'s>(&mut self, stats: impl Iterator<Item = (u32, &'s ProcessStat)>) {
         self.0.look(stats, job);
     }
 
     /// The job of a process.
-    pub(super) fn name(&self, id: u32, stat: &Stat) -> String {
+    pub(super) fn name(&self, id: u32, stat: &ProcessStat) -> String {
         let session = || match self.0.program(stat.session) {
             Some(leader) => format!("session {} ({leader})", stat.session),
             None => format!("session {}", stat.session),
@@ -73,7 +73,7 @@ mod tests {
             std::thread::yield_now();
         }
         let text = fs::read_to_string(format!("/proc/{}/stat", child.id())).expect("it is there");
-        let stat = Stat::read(&text).expect("it is as the kernel writes it");
+        let stat = ProcessStat::read(&text).expect("it is as the kernel writes it");
         let mut jobs = Jobs::default();
         jobs.look([(child.id(), &stat)].into_iter());
         let names = [jobs.name(child.id(), &stat), jobs.name(std::process::id(), &stat)];

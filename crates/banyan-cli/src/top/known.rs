@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use super::process::Stat;
+use super::process::ProcessStat;
 
 /// Looks until what is known of a process is read again.
 const TURN: u32 = 30;
@@ -14,12 +14,12 @@ const TURN: u32 = 30;
 /// One fact of each process.
 #[derive(Debug)]
 pub(super) struct Known<T> {
-    entries: HashMap<u32, Entry<T>>,
+    entries: HashMap<u32, KnownProcess<T>>,
     looks: u32,
 }
 
 #[derive(Debug)]
-struct Entry<T> {
+struct KnownProcess<T> {
     /// Tells a process from a later one of the same id.
     started: u64,
     program: String,
@@ -36,17 +36,17 @@ impl<T> Default for Known<T> {
 
 impl<T> Known<T> {
     /// Looks at all processes: forgets those that are gone, and reads what is not known, or was not read for long.
-    pub(super) fn look<'s>(&mut self, stats: impl Iterator<Item = (u32, &'s Stat)>, read: impl Fn(u32) -> T) {
+    pub(super) fn look<'s>(&mut self, stats: impl Iterator<Item = (u32, &'s ProcessStat)>, read: impl Fn(u32) -> T) {
         self.looks = self.looks.wrapping_add(1);
         let mut before = std::mem::take(&mut self.entries);
-        let entry = |(id, stat): (u32, &Stat)| {
-            let is_same = |entry: &Entry<T>| entry.started == stat.started && entry.program == stat.name;
+        let entry = |(id, stat): (u32, &ProcessStat)| {
+            let is_same = |entry: &KnownProcess<T>| entry.started == stat.started && entry.program == stat.name;
             let entry = match before.remove(&id).filter(is_same) {
                 Some(entry) if entry.is_settled && !self.looks.wrapping_add(id).is_multiple_of(TURN) => entry,
-                Some(entry) => Entry { is_settled: true, fact: read(id), ..entry },
+                Some(entry) => KnownProcess { is_settled: true, fact: read(id), ..entry },
                 None => {
                     let (started, program) = (stat.started, stat.name.clone());
-                    Entry { started, program, is_settled: false, fact: read(id) }
+                    KnownProcess { started, program, is_settled: false, fact: read(id) }
                 }
             };
             (id, entry)
@@ -76,8 +76,8 @@ mod tests {
 
     use super::*;
 
-    fn stat(name: &str, started: u64) -> Stat {
-        Stat { name: name.into(), state: 'S', parent: 1, session: 1, ticks: 0, started, pages: 1 }
+    fn stat(name: &str, started: u64) -> ProcessStat {
+        ProcessStat { name: name.into(), state: 'S', parent: 1, session: 1, ticks: 0, started, pages: 1 }
     }
 
     #[test]

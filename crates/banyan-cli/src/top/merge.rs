@@ -16,17 +16,17 @@ pub(crate) fn register(filters: &mut Filters) {
     filters.register(USAGES, |parameters| {
         let ask = Ask::from_parameters(parameters);
         let ask = ask.ok_or_else(|| FilterError::Custom("its parameters are of another release".into()))?;
-        Ok(Box::new(Merge { ask, decoder: Decoder::new() }))
+        Ok(Box::new(UsageMerge { ask, decoder: Decoder::new() }))
     });
 }
 
-struct Merge {
+struct UsageMerge {
     /// What is asked for: by what, in which order and how many.
     ask: Ask,
     decoder: Decoder,
 }
 
-impl Merge {
+impl UsageMerge {
     fn listing(&mut self, part: &Part<'_>) -> Result<Listing, FilterError> {
         let broken = |error: String| FilterError::Custom(format!("the listing of {}: {error}", part.members));
         let format = self.decoder.learn(part.format).map_err(|error| broken(error.to_string()))?;
@@ -42,7 +42,7 @@ fn placed(mut listing: Listing, on: &RankSet) -> Listing {
     listing
 }
 
-impl Filter for Merge {
+impl Filter for UsageMerge {
     fn wave(&mut self, parts: &[Part<'_>], _: FilterRole, out: &mut Output) -> Result<(), FilterError> {
         let listings = parts.iter().map(|part| self.listing(part)).collect::<Result<Vec<_>, _>>()?;
         let merged = Listing::of(listings, self.ask);
@@ -59,7 +59,7 @@ impl Filter for Merge {
 
 #[cfg(test)]
 mod tests {
-    use super::super::ask::{Kind, Order};
+    use super::super::ask::{Grouping, SortKey};
     use super::super::usage::{Rest, Usage};
     use super::*;
     use proptest::prelude::*;
@@ -84,8 +84,8 @@ mod tests {
             most in 1u32..6,
             split in 0usize..6,
         ) {
-            for kind in [Kind::Process, Kind::User] {
-                let ask = Ask::new(kind, Order::Memory, most);
+            for kind in [Grouping::Process, Grouping::User] {
+                let ask = Ask::new(kind, SortKey::Memory, most);
                 let listing = |(rank, usages): (usize, &Vec<(u8, u16, u16)>)| {
                     let usages = usages.iter().map(|(name, cpu, memory)| usage(*name, *cpu, *memory)).collect();
                     let told = Listing::of(vec![Listing { usages, ..Listing::default() }], ask);
@@ -126,12 +126,12 @@ mod tests {
         };
         let hosts = || vec![told(0, vec![usage(1, 1, 0), usage(2, 2, 0)]), told(3, vec![usage(1, 4, 0)])];
         let seen = |kind| {
-            let merged = Listing::of(hosts(), Ask::new(kind, Order::Cpu, 10));
+            let merged = Listing::of(hosts(), Ask::new(kind, SortKey::Cpu, 10));
             assert_eq!(merged.others, Rest::default());
             merged.usages.into_iter().map(|usage| (usage.name, usage.cpu, usage.on)).collect::<Vec<_>>()
         };
         let row = |name: &str, cpu: f64, on: &str| (name.to_owned(), cpu, on.to_owned());
-        assert_eq!(seen(Kind::User), [row("u1", 5.0, "0,3"), row("u2", 2.0, "0")]);
-        assert_eq!(seen(Kind::Process), [row("u1", 4.0, "3"), row("u2", 2.0, "0"), row("u1", 1.0, "0")]);
+        assert_eq!(seen(Grouping::User), [row("u1", 5.0, "0,3"), row("u2", 2.0, "0")]);
+        assert_eq!(seen(Grouping::Process), [row("u1", 4.0, "3"), row("u2", 2.0, "0"), row("u1", 1.0, "0")]);
     }
 }

@@ -27,11 +27,11 @@ const MOST_AT_ONCE: usize = 64;
 const MOST: usize = 4096;
 
 /// Users with their numbers.
-type Found = Vec<(u32, String)>;
+type FoundUsers = Vec<(u32, String)>;
 
 /// Knows the names of users.
 #[derive(Debug)]
-pub(super) struct Names {
+pub(super) struct UserNames {
     known: HashMap<u32, String>,
     /// Numbers and names that were asked for.
     asked: HashSet<String>,
@@ -45,19 +45,19 @@ pub(super) struct Names {
 struct Directory {
     keys: Sender<Vec<String>>,
     /// How many keys were answered, and what was found.
-    answers: Receiver<(usize, Found)>,
+    answers: Receiver<(usize, FoundUsers)>,
     /// Keys that were not answered yet.
     open: usize,
 }
 
-impl Names {
+impl UserNames {
     /// Those of this machine.
-    pub(super) fn here() -> Names {
-        Names::of(&fs::read_to_string("/etc/passwd").unwrap_or_default(), "getent".into())
+    pub(super) fn here() -> UserNames {
+        UserNames::of(&fs::read_to_string("/etc/passwd").unwrap_or_default(), "getent".into())
     }
 
-    fn of(passwd: &str, program: PathBuf) -> Names {
-        let mut names = Names { known: HashMap::new(), asked: HashSet::new(), program, directory: None };
+    fn of(passwd: &str, program: PathBuf) -> UserNames {
+        let mut names = UserNames { known: HashMap::new(), asked: HashSet::new(), program, directory: None };
         names.learn(process::users(passwd).map(|(id, name)| (id, name.to_owned())));
         names
     }
@@ -103,11 +103,11 @@ impl Directory {
     }
 
     /// Asks, and gives what was answered until then, to this or earlier questions.
-    fn ask(&mut self, keys: Vec<String>, until: Instant) -> Found {
+    fn ask(&mut self, keys: Vec<String>, until: Instant) -> FoundUsers {
         self.open += keys.len();
         // A thread that has ended answers nothing.
         keys.chunks(MOST_AT_ONCE).for_each(|keys| drop(self.keys.send(keys.to_vec())));
-        let mut all = Found::new();
+        let mut all = FoundUsers::new();
         while self.open > 0
             && let Ok((answered, found)) = self.answers.recv_timeout(until.saturating_duration_since(Instant::now()))
         {
@@ -119,7 +119,7 @@ impl Directory {
 }
 
 /// Asks for whatever is wanted, until nobody is there who would want to know.
-fn serve(program: &PathBuf, asked: &Receiver<Vec<String>>, found: &Sender<(usize, Found)>) {
+fn serve(program: &PathBuf, asked: &Receiver<Vec<String>>, found: &Sender<(usize, FoundUsers)>) {
     while let Ok(keys) = asked.recv() {
         // It fails if it does not know one of them, and tells the others all the same.
         let said = answer(Command::new(program).arg("passwd").args(&keys), LIMIT);
@@ -156,7 +156,7 @@ mod tests {
     }
 
     /// Looks until a user has this name.
-    fn look_until(names: &mut Names, ids: &[u32], id: u32, name: &str) {
+    fn look_until(names: &mut UserNames, ids: &[u32], id: u32, name: &str) {
         let deadline = Instant::now() + DEADLINE;
         while names.name(id) != name {
             assert!(Instant::now() < deadline, "{names:?}");
@@ -167,7 +167,7 @@ mod tests {
     #[test]
     fn a_user_of_a_directory_has_a_number_until_that_answers_and_is_asked_for_once() {
         let (place, program) = directory();
-        let mut names = Names::of("root:x:0:0::/:/bin/sh\n", program);
+        let mut names = UserNames::of("root:x:0:0::/:/bin/sh\n", program);
         let ids = [0, 5001, 5002, 5003];
         names.look(ids.into_iter(), "");
         assert_eq!(ids.map(|id| names.name(id)), ["root", "5001", "5002", "5003"]);
@@ -185,14 +185,14 @@ mod tests {
     fn the_number_of_a_name_that_is_wanted_is_asked_for() {
         let (place, program) = directory();
         fs::write(place.path().join("go"), "").expect("room");
-        let mut names = Names::of("", program);
+        let mut names = UserNames::of("", program);
         names.look([].into_iter(), "ana");
         look_until(&mut names, &[], 5001, "ana");
     }
 
     #[test]
     fn without_a_directory_users_have_numbers() {
-        let mut names = Names::of("", "/no/such/program".into());
+        let mut names = UserNames::of("", "/no/such/program".into());
         names.look([5001].into_iter(), "-x");
         assert_eq!(names.name(5001), "5001");
         assert!(!names.asked.contains("-x"));

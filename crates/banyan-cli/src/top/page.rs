@@ -6,7 +6,7 @@ use ratatui_core::text::{Line, Span};
 use super::column::{Column, Holds, NAME_WIDTH, NUMBER_WIDTH, RATE};
 use super::fit::{self, Shown, cut, some_of};
 use super::metric::{METRICS, Metric, bytes};
-use super::tick::{Of, Summary};
+use super::tick::{NumberSummary, Of};
 use super::view::{Model, Row, Table, View};
 use super::watch::Within;
 use crate::screen::harmless;
@@ -176,7 +176,7 @@ fn heat_style(heat: f64) -> Style {
 }
 
 /// The cells of a number in the summary; for those who stand out there are so many letters.
-fn of_metric(model: &Model, metric: Metric, summary: &Summary, room: usize) -> Vec<(String, Style)> {
+fn of_metric(model: &Model, metric: Metric, summary: &NumberSummary, room: usize) -> Vec<(String, Style)> {
     let show = |value: Option<f64>| value.map_or_else(|| "-".into(), |value| metric.show(value));
     let value = |of: Option<Of>| of.map(|of| of.value);
     let numbers = [value(summary.min), summary.median, summary.p99, value(summary.max)];

@@ -2,7 +2,7 @@
 
 /// What `/proc/ID/stat` tells.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Stat {
+pub(super) struct ProcessStat {
     pub(super) name: String,
     /// As the kernel writes it: `R` runs, `S` sleeps, `D` waits for a disk, `T` is stopped, …
     pub(super) state: char,
@@ -17,9 +17,9 @@ pub(super) struct Stat {
     pub(super) pages: u64,
 }
 
-impl Stat {
+impl ProcessStat {
     /// Nothing if the text is not as the kernel writes it.
-    pub(super) fn read(text: &str) -> Option<Stat> {
+    pub(super) fn read(text: &str) -> Option<ProcessStat> {
         // The name stands in parentheses and may hold anything, also parentheses and line ends.
         let (before, after) = text.rsplit_once(')')?;
         let name = before.split_once('(')?.1.to_owned();
@@ -30,7 +30,7 @@ impl Stat {
         let session = number(1)?.try_into().ok()?;
         let (user, system) = (number(7)?, number(0)?);
         let (started, pages) = (number(6)?, number(1)?);
-        Some(Stat { name, state, parent, session, ticks: user.saturating_add(system), started, pages })
+        Some(ProcessStat { name, state, parent, session, ticks: user.saturating_add(system), started, pages })
     }
 }
 
@@ -78,23 +78,23 @@ mod tests {
 
     #[test]
     fn a_process_is_read() {
-        let cat = Stat::read(CAT).expect("it is as the kernel writes it");
-        let Stat { name, state, parent, session, ticks, started, pages } = cat;
+        let cat = ProcessStat::read(CAT).expect("it is as the kernel writes it");
+        let ProcessStat { name, state, parent, session, ticks, started, pages } = cat;
         assert_eq!(state, 'R');
         assert_eq!((name.as_str(), parent, session, ticks, started, pages), ("cat", 19186, 28560, 12, 5_362_468, 383));
     }
 
     #[test]
     fn names_may_look_like_the_rest() {
-        let stat = Stat::read(&CAT.replace("(cat)", "(a) R 1 (b)\n)")).expect("it is as the kernel writes it");
+        let stat = ProcessStat::read(&CAT.replace("(cat)", "(a) R 1 (b)\n)")).expect("it is as the kernel writes it");
         assert_eq!((stat.name.as_str(), stat.parent), ("a) R 1 (b)\n", 19186));
     }
 
     #[test]
     fn half_a_text_is_nothing() {
         let before_the_pages = CAT.find("383 ").expect("they are there");
-        assert!((0..=before_the_pages).all(|end| Stat::read(&CAT[..end]).is_none()));
-        assert_eq!(Stat::read(")("), None);
+        assert!((0..=before_the_pages).all(|end| ProcessStat::read(&CAT[..end]).is_none()));
+        assert_eq!(ProcessStat::read(")("), None);
     }
 
     #[test]
@@ -122,7 +122,7 @@ mod tests {
     proptest! {
         #[test]
         fn no_text_does_harm(text in "[()a-z0-9 :/_.\n-]{0,200}") {
-            Stat::read(&text);
+            ProcessStat::read(&text);
             slurm_job(&text);
             unit(&text);
             job_of_environment(text.as_bytes());

@@ -10,7 +10,7 @@ use super::fit;
 use super::metric::{METRICS, Unit};
 use super::page;
 use super::terminal;
-use super::tick::{Of, Summary};
+use super::tick::{NumberSummary, Of};
 use super::usage::Rest;
 use super::view::{Cell, Model, Row, Table, View};
 use super::watch::Within;
@@ -78,7 +78,7 @@ fn of_to_json(model: &Model, view: &View) -> Value {
     }
 }
 
-fn summary_to_json(model: &Model, unit: Unit, summary: &Summary) -> Value {
+fn summary_to_json(model: &Model, unit: Unit, summary: &NumberSummary) -> Value {
     let unit = match unit {
         Unit::Percent => "%",
         Unit::Tasks => "tasks",

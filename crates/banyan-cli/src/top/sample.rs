@@ -40,7 +40,7 @@ pub(super) struct Sample {
 }
 
 /// Counters at one moment.
-struct Look {
+struct CounterSample {
     at: Instant,
     processor: Option<Processor>,
     network: Bytes,
@@ -49,7 +49,7 @@ struct Look {
 
 /// Looks at this machine again and again.
 pub(super) struct Sampler {
-    last: Look,
+    last: CounterSample,
     cost: Cost,
     /// Disks that are there, so that partitions are not counted again. Found once: disks come and go rarely.
     disks: Vec<String>,
@@ -95,8 +95,8 @@ fn busy(before: Option<Processor>, after: Option<Processor>) -> Option<f64> {
     (all > 0).then(|| 100.0 * busy as f64 / all as f64)
 }
 
-fn look(disks: &[String]) -> Look {
-    Look {
+fn look(disks: &[String]) -> CounterSample {
+    CounterSample {
         at: Instant::now(),
         processor: counters::processor(&text("stat")),
         network: counters::network(&text("net/dev")),

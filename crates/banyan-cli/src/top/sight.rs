@@ -9,7 +9,7 @@ use std::io::Read as _;
 use std::time::Instant;
 
 use super::counters::{Bytes, disk_of_process};
-use super::process::Stat;
+use super::process::ProcessStat;
 
 /// Ticks of a second in `/proc`, the same on every Linux that people use.
 const TICKS_A_SECOND: f64 = 100.0;
@@ -26,14 +26,14 @@ const TURN: u32 = 4;
 /// What was seen.
 #[derive(Debug, Default)]
 pub(super) struct Sight {
-    seen: HashMap<u32, Seen>,
+    seen: HashMap<u32, LastReading>,
     looks: u32,
 }
 
 /// A process as it was when it was last read.
 #[derive(Debug)]
-pub(super) struct Seen {
-    pub(super) stat: Stat,
+pub(super) struct LastReading {
+    pub(super) stat: ProcessStat,
     /// The share of a core that it had used since it was read before, in percent.
     pub(super) cpu: f64,
     /// Bytes a second that it had read and written on disks since then, if that is known.
@@ -45,11 +45,16 @@ pub(super) struct Seen {
     quiet: u32,
 }
 
-impl Seen {
+impl LastReading {
     /// A process of which nothing is known yet has used nothing.
-    fn new(stat: Stat, io: impl FnOnce() -> Option<Bytes>, at: Instant, before: Option<&Seen>) -> Seen {
+    fn new(
+        stat: ProcessStat,
+        io: impl FnOnce() -> Option<Bytes>,
+        at: Instant,
+        before: Option<&LastReading>,
+    ) -> LastReading {
         let Some(before) = before.filter(|before| before.stat.started == stat.started) else {
-            return Seen { stat, cpu: 0.0, disk: None, io: io(), at, quiet: 0 };
+            return LastReading { stat, cpu: 0.0, disk: None, io: io(), at, quiet: 0 };
         };
         let ticks = stat.ticks.saturating_sub(before.stat.ticks);
         let seconds = at.duration_since(before.at).as_secs_f64();
@@ -60,7 +65,7 @@ impl Seen {
         let disk = io.zip(before.io).filter(|_| seconds > 0.0);
         let disk = disk.map(|(now, then)| [rate(now.taken, then.taken), rate(now.given, then.given)]);
         let quiet = if ticks == 0 { before.quiet.saturating_add(1) } else { 0 };
-        Seen { stat, cpu, disk, io, at, quiet }
+        LastReading { stat, cpu, disk, io, at, quiet }
     }
 }
 
@@ -73,7 +78,7 @@ impl Sight {
         let mut text = [0; MAX_STAT];
         let read = |id: u32| {
             let length = File::open(format!("/proc/{id}/stat")).and_then(|mut file| file.read(&mut text)).ok()?;
-            Stat::read(&String::from_utf8_lossy(&text[..length]))
+            ProcessStat::read(&String::from_utf8_lossy(&text[..length]))
         };
         // That of others only root may read.
         let io =
@@ -84,7 +89,7 @@ impl Sight {
     fn look_at(
         &mut self,
         ids: impl Iterator<Item = u32>,
-        mut read: impl FnMut(u32) -> Option<Stat>,
+        mut read: impl FnMut(u32) -> Option<ProcessStat>,
         io: impl Fn(u32) -> Option<Bytes>,
     ) {
         let now = Instant::now();
@@ -92,23 +97,23 @@ impl Sight {
         let mut before = std::mem::take(&mut self.seen);
         let seen = ids.filter_map(|id| match before.remove(&id) {
             Some(seen) if seen.quiet >= QUIET && !self.looks.wrapping_add(id).is_multiple_of(TURN) => Some((id, seen)),
-            seen => Some((id, Seen::new(read(id)?, || io(id), now, seen.as_ref()))),
+            seen => Some((id, LastReading::new(read(id)?, || io(id), now, seen.as_ref()))),
         });
         self.seen = seen.collect();
     }
 
     /// Every process but those of the kernel itself, which have no memory of their own.
-    pub(super) fn processes(&self) -> impl Iterator<Item = (u32, &Seen)> {
+    pub(super) fn processes(&self) -> impl Iterator<Item = (u32, &LastReading)> {
         self.seen.iter().map(|(id, seen)| (*id, seen)).filter(|(_, seen)| seen.stat.pages > 0)
     }
 
     /// The same, without what they have used.
-    pub(super) fn stats(&self) -> impl Iterator<Item = (u32, &Stat)> {
+    pub(super) fn stats(&self) -> impl Iterator<Item = (u32, &ProcessStat)> {
         self.processes().map(|(id, seen)| (id, &seen.stat))
     }
 
     /// A process, if it is there.
-    pub(super) fn stat(&self, id: u32) -> Option<&Stat> {
+    pub(super) fn stat(&self, id: u32) -> Option<&ProcessStat> {
         self.seen.get(&id).map(|seen| &seen.stat)
     }
 }
@@ -119,8 +124,8 @@ mod tests {
 
     use super::*;
 
-    fn stat(ticks: u64, started: u64) -> Option<Stat> {
-        Some(Stat { name: "solver".into(), state: 'S', parent: 1, session: 1, ticks, started, pages: 1 })
+    fn stat(ticks: u64, started: u64) -> Option<ProcessStat> {
+        Some(ProcessStat { name: "solver".into(), state: 'S', parent: 1, session: 1, ticks, started, pages: 1 })
     }
 
     #[test]

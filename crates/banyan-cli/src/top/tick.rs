@@ -23,7 +23,7 @@ pub(super) struct Of {
 
 /// One number over all hosts.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Summary {
+pub(super) struct NumberSummary {
     pub(super) min: Option<Of>,
     pub(super) median: Option<f64>,
     pub(super) p99: Option<f64>,
@@ -43,7 +43,7 @@ pub(super) struct Host {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Tick {
     /// In the order of [`METRICS`].
-    pub(super) summaries: Vec<Summary>,
+    pub(super) summaries: Vec<NumberSummary>,
     /// In the order of ranks.
     pub(super) hosts: Vec<Host>,
     /// The most of a core that this tool uses on a host, in percent.
@@ -112,14 +112,14 @@ impl Fields<'_> {
     }
 
     /// Quantiles are known within one percent, and so may be beyond what anyone has: nobody wants to see that.
-    fn summary(&self, name: &str) -> Summary {
+    fn summary(&self, name: &str) -> NumberSummary {
         let (min, max) = (self.one(&format!("min({name})")), self.one(&format!("max({name})")));
         let quantile = |share: &str| {
             let value = self.number(&format!("quantile({share}, {name})"))?;
             Some(value.max(min?.value).min(max?.value))
         };
         let (median, p99) = (quantile("0.5"), quantile("0.99"));
-        Summary { min, median, p99, max, top: self.many(&format!("top({NAMED}, {name})")) }
+        NumberSummary { min, median, p99, max, top: self.many(&format!("top({NAMED}, {name})")) }
     }
 
     fn many(&self, name: &str) -> Vec<Of> {
@@ -186,6 +186,6 @@ mod tests {
         let format = banyan_ndr::CStruct::new("empty", 8, 8).build().expect("a format");
         let tick = Tick::read(&DynRecord::new(&format), &RankSet::from_iter([4]));
         assert_eq!(tick.hosts, [Host { rank: 4, ..Host::default() }]);
-        assert_eq!(tick.summaries, vec![Summary::default(); METRICS.len()]);
+        assert_eq!(tick.summaries, vec![NumberSummary::default(); METRICS.len()]);
     }
 }

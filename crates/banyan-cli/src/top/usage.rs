@@ -9,13 +9,13 @@ use std::os::unix::fs::MetadataExt as _;
 use banyan_boot::RankSet;
 use banyan_ndr::Record;
 
-use super::ask::{Ask, Kind, Order, Question};
+use super::ask::{Ask, Grouping, Question, SortKey};
 use super::detail::Detail;
 use super::job::{Jobs, is_job};
 use super::known::Known;
-use super::names::Names;
-use super::process::Stat;
-use super::sight::{Seen, Sight};
+use super::names::UserNames;
+use super::process::ProcessStat;
+use super::sight::{LastReading, Sight};
 
 /// The longest name that is sent: control groups may have longer ones.
 const MAX_NAME: usize = 64;
@@ -90,16 +90,16 @@ impl Rest {
 }
 
 /// The greediest first; of those who are alike in every number by name, so that each node chooses the same.
-fn by_greed(order: Order, a: &Usage, b: &Usage) -> Ordering {
+fn by_greed(order: SortKey, a: &Usage, b: &Usage) -> Ordering {
     let cpu = || b.cpu.total_cmp(&a.cpu);
     let memory = || b.memory.total_cmp(&a.memory);
     let disk = |a: Option<f64>, b: Option<f64>| b.unwrap_or(0.0).total_cmp(&a.unwrap_or(0.0));
     let first = match order {
-        Order::Cpu => cpu(),
-        Order::Memory => memory(),
-        Order::Processes => b.processes.cmp(&a.processes),
-        Order::DiskRead => disk(a.disk_read, b.disk_read),
-        Order::DiskWrite => disk(a.disk_write, b.disk_write),
+        SortKey::Cpu => cpu(),
+        SortKey::Memory => memory(),
+        SortKey::Processes => b.processes.cmp(&a.processes),
+        SortKey::DiskRead => disk(a.disk_read, b.disk_read),
+        SortKey::DiskWrite => disk(a.disk_write, b.disk_write),
     };
     first.then_with(cpu).then_with(memory).then_with(|| (&a.name, a.id, &a.on).cmp(&(&b.name, b.id, &b.on)))
 }
@@ -107,7 +107,7 @@ fn by_greed(order: Order, a: &Usage, b: &Usage) -> Ordering {
 /// Looks at all processes again and again.
 pub(super) struct Processes {
     sight: Sight,
-    names: Names,
+    names: UserNames,
     /// By number.
     users: Known<Option<u32>>,
     jobs: Jobs,
@@ -118,7 +118,7 @@ pub(super) struct Processes {
 impl Processes {
     /// The usages since the last look that are asked for; at the first look nobody has used a core.
     pub(super) fn list(&mut self, question: &Question) -> Listing {
-        self.sight.look(question.ask.kind() == Kind::Process);
+        self.sight.look(question.ask.kind() == Grouping::Process);
         if question.is_about_jobs() {
             self.jobs.look(self.sight.stats());
         }
@@ -126,13 +126,13 @@ impl Processes {
             self.users.look(self.sight.stats(), user);
             self.names.look(self.users.facts().copied().flatten(), &question.user);
         }
-        let is_of_job = |id: u32, stat: &Stat| is_job(&self.job(id, stat), &short(&question.job));
+        let is_of_job = |id: u32, stat: &ProcessStat| is_job(&self.job(id, stat), &short(&question.job));
         let seen = self.sight.processes();
         let seen = seen.filter(|(id, seen)| question.job.is_empty() || is_of_job(*id, &seen.stat));
         let usages = seen.map(|(id, seen)| self.usage(id, seen, question.ask.kind()));
         let usages: Vec<Usage> = usages.filter(|usage| question.is_about(usage)).collect();
         let mut listing = Listing::of(vec![Listing { usages, ..Listing::default() }], question.ask);
-        if question.ask.kind() == Kind::Process {
+        if question.ask.kind() == Grouping::Process {
             self.add_details(&mut listing.usages);
         }
         listing
@@ -147,22 +147,22 @@ impl Processes {
         }
     }
 
-    fn usage(&self, id: u32, seen: &Seen, kind: Kind) -> Usage {
-        let Seen { stat, cpu, disk, .. } = seen;
+    fn usage(&self, id: u32, seen: &LastReading, kind: Grouping) -> Usage {
+        let LastReading { stat, cpu, disk, .. } = seen;
         let memory = stat.pages as f64 * rustix::param::page_size() as f64;
         let usage = Usage { cpu: *cpu, memory, processes: 1, ..Usage::default() };
         match kind {
-            Kind::Process => {
+            Grouping::Process => {
                 let (name, user, state) = (short(&stat.name), self.user(id), stat.state.to_string());
                 let [disk_read, disk_write] = disk.map_or([None; 2], |rates| rates.map(Some));
                 Usage { name, id, user, state, disk_read, disk_write, ..usage }
             }
-            Kind::User => Usage { name: self.user(id), ..usage },
-            Kind::Job => Usage { name: self.job(id, stat), ..usage },
+            Grouping::User => Usage { name: self.user(id), ..usage },
+            Grouping::Job => Usage { name: self.job(id, stat), ..usage },
         }
     }
 
-    fn job(&self, id: u32, stat: &Stat) -> String {
+    fn job(&self, id: u32, stat: &ProcessStat) -> String {
         short(&self.jobs.name(id, stat))
     }
 
@@ -174,7 +174,7 @@ impl Processes {
     /// With the names of users.
     pub(super) fn new() -> Processes {
         let (sight, users, jobs, details) = Default::default();
-        Processes { sight, names: Names::here(), users, jobs, details }
+        Processes { sight, names: UserNames::here(), users, jobs, details }
     }
 }
 
@@ -199,8 +199,8 @@ fn short(name: &str) -> String {
 }
 
 /// One usage for all of a name, unless they are of single processes.
-fn together(usages: Vec<Usage>, kind: Kind) -> Vec<Usage> {
-    if kind == Kind::Process {
+fn together(usages: Vec<Usage>, kind: Grouping) -> Vec<Usage> {
+    if kind == Grouping::Process {
         return usages;
     }
     let mut by_name: HashMap<String, (Usage, RankSet)> = HashMap::new();
@@ -241,9 +241,9 @@ mod tests {
     #[test]
     fn usages_of_one_name_are_one() {
         let usages = vec![usage("ana", 10.0, 5.0), usage("ben", 1.0, 1.0), usage("ana", 20.0, 6.0)];
-        assert_eq!(together(usages.clone(), Kind::Process).len(), 3);
+        assert_eq!(together(usages.clone(), Grouping::Process).len(), 3);
         let told = Listing { usages, ..Listing::default() };
-        let sums = Listing::of(vec![told], Ask::new(Kind::User, Order::Cpu, 10)).usages;
+        let sums = Listing::of(vec![told], Ask::new(Grouping::User, SortKey::Cpu, 10)).usages;
         assert_eq!(sums, [Usage { processes: 2, ..usage("ana", 30.0, 11.0) }, usage("ben", 1.0, 1.0)]);
     }
 
@@ -252,20 +252,20 @@ mod tests {
         let usages = vec![usage("a", 0.0, 1.0), usage("b", 5.0, 0.0), usage("c", 0.0, 9.0)];
         let told = |order| {
             let all = Listing { usages: usages.clone(), ..Listing::default() };
-            Listing::of(vec![all], Ask::new(Kind::Process, order, 2))
+            Listing::of(vec![all], Ask::new(Grouping::Process, order, 2))
         };
         let names = |listing: &Listing| listing.usages.iter().map(|usage| usage.name.clone()).collect::<Vec<_>>();
-        assert_eq!(names(&told(Order::Cpu)), ["b", "c"]);
-        assert_eq!(told(Order::Cpu).others, Rest { rows: 1, processes: 1, cpu: 0.0, memory: 1.0 });
-        assert_eq!(names(&told(Order::Memory)), ["c", "a"]);
-        assert_eq!(told(Order::Memory).others, Rest { rows: 1, processes: 1, cpu: 5.0, memory: 0.0 });
+        assert_eq!(names(&told(SortKey::Cpu)), ["b", "c"]);
+        assert_eq!(told(SortKey::Cpu).others, Rest { rows: 1, processes: 1, cpu: 0.0, memory: 1.0 });
+        assert_eq!(names(&told(SortKey::Memory)), ["c", "a"]);
+        assert_eq!(told(SortKey::Memory).others, Rest { rows: 1, processes: 1, cpu: 5.0, memory: 0.0 });
     }
 
     #[test]
     fn what_this_process_writes_to_a_disk_is_told_where_the_kernel_counts_it() {
         let Ok(counted) = fs::read_to_string("/proc/self/io") else { return };
         assert!(super::super::counters::disk_of_process(&counted).is_some(), "{counted}");
-        let ask = Ask::new(Kind::Process, Order::DiskWrite, u32::MAX);
+        let ask = Ask::new(Grouping::Process, SortKey::DiskWrite, u32::MAX);
         let mut processes = Processes::new();
         let mut own = || {
             let listing = processes.list(&Question::new(ask));
@@ -278,24 +278,26 @@ mod tests {
     fn those_who_write_most_are_told_if_rows_are_sorted_by_that() {
         let writes = |name: &str, rate| Usage { disk_write: rate, ..usage(name, 0.0, 1.0) };
         let usages = vec![usage("works", 99.0, 9.0), writes("writes", Some(1e6)), writes("writes little", Some(1.0))];
-        let told =
-            Listing::of(vec![Listing { usages, ..Listing::default() }], Ask::new(Kind::Process, Order::DiskWrite, 2));
+        let told = Listing::of(
+            vec![Listing { usages, ..Listing::default() }],
+            Ask::new(Grouping::Process, SortKey::DiskWrite, 2),
+        );
         assert_eq!(told.usages.iter().map(|usage| &*usage.name).collect::<Vec<_>>(), ["writes", "writes little"]);
     }
 
-    fn list(kind: Kind, most: u32) -> Listing {
-        Processes::new().list(&Question::new(Ask::new(kind, Order::Cpu, most)))
+    fn list(kind: Grouping, most: u32) -> Listing {
+        Processes::new().list(&Question::new(Ask::new(kind, SortKey::Cpu, most)))
     }
 
     #[test]
     fn this_process_is_among_those_of_this_machine() {
-        let listing = list(Kind::Process, u32::MAX);
+        let listing = list(Grouping::Process, u32::MAX);
         let own = listing.usages.iter().find(|usage| usage.id == std::process::id()).expect("it is there");
         assert!(own.memory > 0.0 && own.cpu == 0.0 && !own.user.is_empty(), "{own:?}");
         assert!(!own.command.is_empty() && own.state.len() == 1, "{own:?}");
-        let users = list(Kind::User, u32::MAX);
+        let users = list(Grouping::User, u32::MAX);
         assert!(users.usages.iter().any(|usage| usage.name == own.user && usage.processes > 0));
-        assert_eq!(list(Kind::Job, 1).usages.len(), 1);
+        assert_eq!(list(Grouping::Job, 1).usages.len(), 1);
     }
 
     #[test]
@@ -307,7 +309,7 @@ mod tests {
         let (_, stat) = processes.sight.stats().find(|(id, _)| *id == own).expect("it is there");
         let name = processes.job(own, stat);
         let of = |job: &str| {
-            let ask = Ask::new(Kind::Process, Order::Cpu, u32::MAX);
+            let ask = Ask::new(Grouping::Process, SortKey::Cpu, u32::MAX);
             Processes::new().list(&Question { job: job.into(), ..Question::new(ask) }).usages
         };
         assert!(of(&name).iter().any(|usage| usage.id == own), "{name}");

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use super::ask::{Kind, Order, has_text};
+use super::ask::{Grouping, SortKey, has_text};
 use super::column::{Column, Holds, LEAST_NAME, LEAST_PROCESS, NAME_WIDTH, RATE};
 use super::metric::{METRICS, bytes};
 use super::tick::Tick;
@@ -101,16 +101,16 @@ impl View {
     pub(super) fn wanted(&self) -> Option<Wanted> {
         let kind = match (&self.within, self.by) {
             (None, By::Host) => return None,
-            (None, By::Job) => Kind::Job,
-            (None, By::User) => Kind::User,
-            (Some(_), _) | (None, By::Process) => Kind::Process,
+            (None, By::Job) => Grouping::Job,
+            (None, By::User) => Grouping::User,
+            (Some(_), _) | (None, By::Process) => Grouping::Process,
         };
         let order = match self.sort.as_str() {
-            "memory" => Order::Memory,
-            "processes" => Order::Processes,
-            "disk_read" => Order::DiskRead,
-            "disk_write" => Order::DiskWrite,
-            _ => Order::Cpu,
+            "memory" => SortKey::Memory,
+            "processes" => SortKey::Processes,
+            "disk_read" => SortKey::DiskRead,
+            "disk_write" => SortKey::DiskWrite,
+            _ => SortKey::Cpu,
         };
         // What is being typed is looked for in what is there; hosts are asked when it is kept.
         let text = if self.typing { String::new() } else { self.filter.clone() };
@@ -126,7 +126,7 @@ impl View {
                 let numbers = METRICS.iter().map(|metric| number(metric.name, metric.title, RATE, metric.useful));
                 std::iter::once(host(0)).chain(numbers).collect()
             }
-            Some(Wanted { kind: Kind::Process, .. }) => vec![
+            Some(Wanted { kind: Grouping::Process, .. }) => vec![
                 text("name", "process", (LEAST_PROCESS, NAME_WIDTH), 0),
                 text("user", "user", (LEAST_NAME, NAME_WIDTH), 5),
                 host(4),
@@ -139,7 +139,7 @@ impl View {
                 number("disk_write", "disk wr", RATE, 8),
             ],
             Some(Wanted { kind, .. }) => vec![
-                text("name", if kind == Kind::User { "user" } else { "job" }, (LEAST_PROCESS, 2 * NAME_WIDTH), 0),
+                text("name", if kind == Grouping::User { "user" } else { "job" }, (LEAST_PROCESS, 2 * NAME_WIDTH), 0),
                 number("processes", "processes", 7, 4),
                 number("hosts", "hosts", 6, 3),
                 number("cpu", "CPU", 9, 1),
@@ -199,7 +199,7 @@ fn host_row(model: &Model, rank: u32, values: &[Option<f64>]) -> Row {
     Row { into: Some(Within::Host(rank)), cells: cells.collect(), command: None }
 }
 
-fn used_row(model: &Model, used: &Used, kind: Kind) -> Row {
+fn used_row(model: &Model, used: &Used, kind: Grouping) -> Row {
     let Used { usage, on } = used;
     let number = |number: f64, text: String| Cell { number: Some(number), text, heat: None };
     let whole = |number: u64| Cell { number: Some(number as f64), text: number.to_string(), heat: None };
@@ -207,23 +207,23 @@ fn used_row(model: &Model, used: &Used, kind: Kind) -> Row {
     let memory = number(usage.memory, bytes(usage.memory));
     let name = text(&usage.name);
     let cells = match kind {
-        Kind::Process => {
+        Grouping::Process => {
             let host = on.first().map_or("", |rank| model.name(*rank));
             let rank = usage.rank.map_or_else(|| missing("-"), |rank| whole(rank.into()));
             let disk = |rate: Option<f64>| rate.map_or_else(|| missing("-"), |rate| number(rate, bytes(rate)));
             let (id, user, state) = (whole(usage.id.into()), text(&usage.user), text(&usage.state));
             vec![name, user, text(host), id, rank, state, cpu, memory, disk(usage.disk_read), disk(usage.disk_write)]
         }
-        Kind::User | Kind::Job => vec![name, whole(usage.processes), whole(on.len() as u64), cpu, memory],
+        Grouping::User | Grouping::Job => vec![name, whole(usage.processes), whole(on.len() as u64), cpu, memory],
     };
     // A process that has just ended may have been of nobody.
     let whose = Some(usage.name.clone()).filter(|name| !name.is_empty());
     let into = match kind {
-        Kind::Process => None,
-        Kind::User => whose.map(Within::User),
-        Kind::Job => whose.map(Within::Job),
+        Grouping::Process => None,
+        Grouping::User => whose.map(Within::User),
+        Grouping::Job => whose.map(Within::Job),
     };
-    let command = (kind == Kind::Process).then(|| harmless(usage.command.as_bytes()));
+    let command = (kind == Grouping::Process).then(|| harmless(usage.command.as_bytes()));
     Row { into, cells, command }
 }
 
@@ -233,16 +233,16 @@ fn missing(text: &str) -> Cell {
 }
 
 /// The last line of a table that has not everyone in it.
-fn others_row(others: Rest, kind: Kind) -> Option<Row> {
+fn others_row(others: Rest, kind: Grouping) -> Option<Row> {
     let (cpu, memory) = (missing(&format!("{:.1}%", others.cpu)), missing(&bytes(others.memory)));
     let nothing = || missing("");
     let name = text(&format!("{} others", others.rows));
     let cells = match kind {
-        Kind::Process => {
+        Grouping::Process => {
             let [user, host, id, rank, state, read, written] = std::array::from_fn(|_| nothing());
             vec![name, user, host, id, rank, state, cpu, memory, read, written]
         }
-        Kind::User | Kind::Job => vec![name, missing(&others.processes.to_string()), nothing(), cpu, memory],
+        Grouping::User | Grouping::Job => vec![name, missing(&others.processes.to_string()), nothing(), cpu, memory],
     };
     (others.rows > 0).then_some(Row { into: None, cells, command: None })
 }
@@ -267,7 +267,7 @@ impl Model {
 
 #[cfg(test)]
 pub(super) mod tests {
-    use super::super::tick::{Host, Of, Summary};
+    use super::super::tick::{Host, NumberSummary, Of};
     use super::super::usage::Usage;
     use super::*;
 
@@ -284,14 +284,14 @@ pub(super) mod tests {
             Host { rank: 3, values: values(3.0, 0.0) },
         ];
         let of = |value, rank| Of { value, rank };
-        let cpu = Summary {
+        let cpu = NumberSummary {
             min: Some(of(3.0, 3)),
             median: Some(12.4),
             p99: Some(96.0),
             max: Some(of(97.0, 1)),
             top: vec![of(97.0, 1), of(12.5, 0), of(3.0, 3)],
         };
-        let mut summaries = vec![Summary::default(); METRICS.len()];
+        let mut summaries = vec![NumberSummary::default(); METRICS.len()];
         summaries[0] = cpu;
         let tick = Tick { summaries, hosts, own_cpu: Some(0.25), own_memory: Some(6.3e6) };
         let usage = |name: &str, id, cpu| Used {
@@ -352,7 +352,7 @@ pub(super) mod tests {
     fn a_host_is_looked_into_by_its_processes_and_their_names_do_no_harm() {
         let view = View { within: Some(Within::Host(1)), ..View::new(By::Host) };
         let wanted =
-            Wanted { kind: Kind::Process, order: Order::Cpu, within: Some(Within::Host(1)), text: String::new() };
+            Wanted { kind: Grouping::Process, order: SortKey::Cpu, within: Some(Within::Host(1)), text: String::new() };
         assert_eq!(view.wanted(), Some(wanted));
         let table = view.table(&model());
         let texts: Vec<&str> = table.rows[0].cells.iter().map(|cell| cell.text.as_str()).collect();
@@ -386,7 +386,7 @@ pub(super) mod tests {
     #[test]
     fn who_is_not_told_row_by_row_is_in_the_last_line() {
         let view = View { sort: "memory".into(), ..View::new(By::User) };
-        assert_eq!(view.wanted().map(|wanted| wanted.order), Some(Order::Memory));
+        assert_eq!(view.wanted().map(|wanted| wanted.order), Some(SortKey::Memory));
         let others = view.table(&model()).others.expect("a line");
         let texts: Vec<&str> = others.cells.iter().map(|cell| cell.text.as_str()).collect();
         assert_eq!(texts, ["12 others", "40", "", "2.5%", "1.0 MB"]);

@@ -10,7 +10,7 @@ use banyan_tree::{
     Communicator, Network, NetworkOptions, NodeId, Stream, StreamOptions, Synchronisation, TreeError, Wave,
 };
 
-use super::ask::{Ask, Kind, Order, Question, has_text};
+use super::ask::{Ask, Grouping, Question, SortKey, has_text};
 use super::cost::worked;
 use super::member::{LIST, ROLE, SAMPLE};
 use super::merge::USAGES;
@@ -59,8 +59,8 @@ pub(super) enum Within {
 /// What has to be asked of hosts beside samples.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Wanted {
-    pub(super) kind: Kind,
-    pub(super) order: Order,
+    pub(super) kind: Grouping,
+    pub(super) order: SortKey,
     /// Whose; or of everyone on all hosts.
     pub(super) within: Option<Within>,
     /// Only those with this in a name.
@@ -153,8 +153,8 @@ impl Watch {
     /// What members are asked. They do not know what their hosts are called here.
     fn question(&self, wanted: &Wanted) -> Question {
         let Wanted { kind, order, within, text } = wanted;
-        let most = if within.is_none() && *kind == Kind::Process { MOST_OF_EACH } else { MOST_OF_ONE };
-        let named = (0u32..).zip(&self.hosts).filter(|(_, host)| *kind == Kind::Process && has_text(host, text));
+        let most = if within.is_none() && *kind == Grouping::Process { MOST_OF_EACH } else { MOST_OF_ONE };
+        let named = (0u32..).zip(&self.hosts).filter(|(_, host)| *kind == Grouping::Process && has_text(host, text));
         let anyway = RankSet::from_iter(named.map(|(rank, _)| rank)).to_string();
         let question = Question { text: text.clone(), anyway, ..Question::new(Ask::new(*kind, *order, most)) };
         match within {
@@ -166,7 +166,7 @@ impl Watch {
 
     /// Asks everyone.
     pub(super) fn ask(&self) -> Result<(), Failure> {
-        self.samples.send(SAMPLE, &Ask::new(Kind::Process, Order::Cpu, 0)).map_err(failure)?;
+        self.samples.send(SAMPLE, &Ask::new(Grouping::Process, SortKey::Cpu, 0)).map_err(failure)?;
         match &self.lister {
             Some(Lister { stream, question }) => stream.send(LIST, question).map_err(failure),
             None => Ok(()),

@@ -34,7 +34,7 @@ pub(crate) struct Draw {
     hosts: NamedHosts,
     /// The output format
     #[arg(long = "as", value_name = "FORM", default_value = "text")]
-    form: Form,
+    form: DrawingForm,
     /// Draw up to N siblings with equal subtrees one by one; the default is 1, and 4 in pictures
     #[arg(long, value_name = "N")]
     unfold: Option<usize>,
@@ -47,7 +47,7 @@ pub(crate) struct Draw {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Form {
+enum DrawingForm {
     /// Lines that hang below each other
     Text,
     /// For Graphviz
@@ -59,7 +59,7 @@ enum Form {
 impl Draw {
     pub(crate) fn run(self) -> Outcome {
         let topology = of_spec_or_file(&self.topology, self.hosts.named()?.as_ref())?;
-        let folding = if self.form == Form::Text { Folding::default() } else { Folding::for_pictures() };
+        let folding = if self.form == DrawingForm::Text { Folding::default() } else { Folding::for_pictures() };
         let view = topology.view(folding.apart(self.unfold.unwrap_or(folding.apart)));
         let mut out = Output::create(&self.output)?;
         if self.json {
@@ -68,9 +68,9 @@ impl Draw {
             writeln!(out, "{object}")?;
         } else {
             match self.form {
-                Form::Text => write!(out, "{view}")?,
-                Form::Dot => write!(out, "{}", view.to_dot())?,
-                Form::Svg => write!(out, "{}", view.to_svg())?,
+                DrawingForm::Text => write!(out, "{view}")?,
+                DrawingForm::Dot => write!(out, "{}", view.to_dot())?,
+                DrawingForm::Svg => write!(out, "{}", view.to_svg())?,
             }
         }
         out.keep()?;

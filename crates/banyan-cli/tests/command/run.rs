@@ -436,7 +436,7 @@ fn a_signal_that_ends_the_members_is_the_exit_status_with_json_too() {
 }
 
 #[test]
-fn strangers_at_the_door_are_counted_and_change_nothing() {
+fn strangers_who_connect_are_counted_and_change_nothing() {
     let shop = Workshop::new();
     // Somebody scans the port and somebody speaks to it before the agent comes: both have gone by then.
     let starter = "#!/bin/bash\n\

@@ -15,14 +15,14 @@ use banyan_ndr::{ByteOrder, Dim};
 pub(super) struct Plan {
     pub(super) slots: Slots,
     pub(super) floats: FloatForm,
-    pub(super) blocks: Vec<Block>,
+    pub(super) blocks: Vec<ItemSteps>,
     /// Fields by the numbers in the steps, for people.
     pub(super) paths: Vec<String>,
 }
 
 /// What to do with one item of a type.
 #[derive(Debug)]
-pub(super) struct Block {
+pub(super) struct ItemSteps {
     /// Bytes in the body.
     pub(super) size: usize,
     /// Bytes in the foreign record; more than in the body when it is made of long doubles.
@@ -33,7 +33,7 @@ pub(super) struct Block {
     pub(super) is_record: bool,
 }
 
-impl Block {
+impl ItemSteps {
     /// Whether an item is copied as it is, so that many can be copied at once.
     pub(super) fn is_solid(&self) -> bool {
         matches!(self.steps[..], [Step::Copy { at: 0, len }] if len == self.size)
@@ -71,7 +71,7 @@ pub(super) struct PlanBuilder<'d> {
     description: &'d Description,
     shapes: &'d [Vec<Shape>],
     told: Option<LongDouble>,
-    blocks: Vec<Block>,
+    blocks: Vec<ItemSteps>,
     paths: Vec<String>,
 }
 
@@ -82,7 +82,7 @@ impl PlanBuilder<'_> {
         for record in &description.records {
             let align = super::layout::plausible_align(record, description.pointer) as usize;
             let size = record.size as usize;
-            builder.blocks.push(Block { size, foreign_size: size, align, steps: Vec::new(), is_record: true });
+            builder.blocks.push(ItemSteps { size, foreign_size: size, align, steps: Vec::new(), is_record: true });
         }
         for record in 0..description.records.len() {
             builder.blocks[record].steps = builder.record_steps(record);
@@ -175,7 +175,7 @@ impl<'d> PlanBuilder<'d> {
         let mut steps = Vec::new();
         self.add(&mut steps, shape, 0, place);
         let Extent { size, foreign_size, align } = self.extent(shape, place);
-        self.blocks.push(Block { size, foreign_size, align, steps, is_record: false });
+        self.blocks.push(ItemSteps { size, foreign_size, align, steps, is_record: false });
         self.blocks.len() - 1
     }
 

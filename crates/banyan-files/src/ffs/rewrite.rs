@@ -8,7 +8,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::description::FloatForm;
-use super::plan::{Block, Length, Plan, Step};
+use super::plan::{ItemSteps, Length, Plan, Step};
 use banyan_ndr::wire::{read_int, read_uint, write_uint};
 use banyan_ndr::{Buffer, ByteOrder, DecodeError, Limits};
 
@@ -196,7 +196,7 @@ impl Rewriting<'_> {
 
     /// Gives null arrays of a record a length of 0, whatever their length fields say: the writer's program has no items
     /// there. An error where a field says the length of others, too, that have items.
-    fn empty_null_arrays(&mut self, block: &Block, from: usize, to: usize) -> Result<(), DecodeError> {
+    fn empty_null_arrays(&mut self, block: &ItemSteps, from: usize, to: usize) -> Result<(), DecodeError> {
         let arrays = block.steps.iter().filter_map(|step| match step {
             Step::Counted { at, lengths, as_list: false, path, .. } => Some((from + at, lengths, *path)),
             _ => None,
@@ -260,7 +260,7 @@ impl Rewriting<'_> {
     }
 
     /// Checks that the record has `count` items at `from`, and makes room for them.
-    fn place(&mut self, block: &Block, from: usize, count: usize, path: usize) -> Result<usize, DecodeError> {
+    fn place(&mut self, block: &ItemSteps, from: usize, count: usize, path: usize) -> Result<usize, DecodeError> {
         let len = block.foreign_size.saturating_mul(count);
         if len > self.source.len() - from {
             return Err(self.out_of_bounds(from, len, path));

@@ -35,11 +35,11 @@ pub(crate) struct OwnPool(Arc<PoolMemory>);
 struct PoolMemory {
     base: NonNull<u8>,
     fd: OwnedFd,
-    state: Mutex<State>,
+    state: Mutex<PoolState>,
 }
 
 #[derive(Debug)]
-struct State {
+struct PoolState {
     units: Units,
     /// Units before this one have memory.
     reached: usize,
@@ -65,7 +65,7 @@ impl OwnPool {
         // SAFETY: a new mapping at an address of the kernel's choice overlaps nothing.
         let base = unsafe { mmap(std::ptr::null_mut(), POOL_BYTES, access, MapFlags::SHARED, &fd, 0) }?;
         let base = NonNull::new(base.cast()).ok_or_else(|| io::Error::other("mapped at address 0"))?;
-        let state = Mutex::new(State { units: Units::new(1..POOL_BYTES / UNIT), reached: 0 });
+        let state = Mutex::new(PoolState { units: Units::new(1..POOL_BYTES / UNIT), reached: 0 });
         let pool = OwnPool(Arc::new(PoolMemory { base, fd, state }));
         // Nobody else has seen the descriptor yet: from here on nobody can change what lies there but by this mapping.
         let seals = SealFlags::SHRINK | SealFlags::GROW | SealFlags::FUTURE_WRITE | SealFlags::SEAL;
@@ -112,12 +112,12 @@ impl OwnPool {
 
 impl PoolMemory {
     /// Nothing that happens under the lock can leave it inconsistent.
-    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+    fn state(&self) -> std::sync::MutexGuard<'_, PoolState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Takes memory from the system for the units before this one.
-    fn reach(&self, state: &mut State, end: usize) -> io::Result<()> {
+    fn reach(&self, state: &mut PoolState, end: usize) -> io::Result<()> {
         if end > state.reached {
             let start = self.base.as_ptr().wrapping_add(state.reached * UNIT);
             let bytes = (end - state.reached) * UNIT;

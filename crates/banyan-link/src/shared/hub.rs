@@ -42,13 +42,13 @@ pub struct Hub {
 #[derive(Debug)]
 struct Side {
     place: Memory,
-    state: State,
+    state: SpokeState,
     up: RingReader,
     down: RingWriter,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum SpokeState {
     /// It has not said that it reads.
     Absent,
     Open,
@@ -97,7 +97,8 @@ impl Hub {
     pub fn place(&mut self, spoke: u32) -> io::Result<Shares> {
         self.close(spoke);
         let (place, descriptor) = Memory::create(c"banyan-place", PLACE, Writers::All)?;
-        let side = Side { place, state: State::Absent, up: RingReader::new(up(), 0), down: RingWriter::new(down()) };
+        let side =
+            Side { place, state: SpokeState::Absent, up: RingReader::new(up(), 0), down: RingWriter::new(down()) };
         let number = spoke as usize;
         if self.spokes.len() <= number {
             self.spokes.resize_with(number + 1, || None);
@@ -114,8 +115,8 @@ impl Hub {
     /// A spoke has said, by its socket, that it reads here: from now on frames may go this way.
     pub fn open(&mut self, spoke: u32) {
         let Some(Some(side)) = self.spokes.get_mut(spoke as usize) else { return };
-        if side.state == State::Absent {
-            side.state = State::Open;
+        if side.state == SpokeState::Absent {
+            side.state = SpokeState::Open;
             self.open += 1;
             let words = side.place.words();
             words[BOARD_READ].store(self.board.as_ref().map_or(0, Board::written), Ordering::Relaxed);
@@ -126,7 +127,7 @@ impl Hub {
     /// A spoke is gone: nothing goes to it or comes from it any more.
     pub fn close(&mut self, spoke: u32) {
         if let Some(side) = self.spokes.get_mut(spoke as usize).and_then(Option::take)
-            && side.state != State::Absent
+            && side.state != SpokeState::Absent
         {
             self.open -= 1;
         }
@@ -140,7 +141,7 @@ impl Hub {
     /// Whether frames go to this spoke here.
     pub fn is_open(&self, spoke: u32) -> bool {
         let side = self.spokes.get(spoke as usize).and_then(Option::as_ref);
-        side.is_some_and(|side| side.state != State::Absent)
+        side.is_some_and(|side| side.state != SpokeState::Absent)
     }
 
     /// Writes a frame for all open spokes but one; false when it has to go by their sockets. It is read when the bell
@@ -149,11 +150,11 @@ impl Hub {
         let Some(board) = self.board.as_mut().filter(|_| is_small(frame)) else { return false };
         let mut liars = Vec::new();
         let sides = (0..).zip(&self.spokes).filter_map(|(spoke, side)| Some((spoke, side.as_ref()?)));
-        let open = sides.filter(|(_, side)| side.state == State::Open);
+        let open = sides.filter(|(_, side)| side.state == SpokeState::Open);
         let readers = open.map(|(spoke, side)| (spoke, side.place.words()[BOARD_READ].load(Ordering::Acquire)));
         let written = board.write(but.unwrap_or(NOBODY), frame, readers, |spoke| liars.push(spoke));
         for liar in liars {
-            self.spokes[liar as usize].iter_mut().for_each(|side| side.state = State::Damaged);
+            self.spokes[liar as usize].iter_mut().for_each(|side| side.state = SpokeState::Damaged);
         }
         written
     }
@@ -168,13 +169,13 @@ impl Hub {
     /// before this one.
     pub fn send_in_order(&mut self, spoke: u32, frame: &Frame, by_socket: u32) -> bool {
         let Some(Some(side)) = self.spokes.get_mut(spoke as usize) else { return false };
-        if side.state != State::Open {
+        if side.state != SpokeState::Open {
             return false;
         }
         let words = side.place.words();
         let read = words[DOWN_READ].load(Ordering::Acquire);
         if !side.down.is_behind(read) {
-            side.state = State::Damaged;
+            side.state = SpokeState::Damaged;
             return false;
         }
         is_small(frame) && side.down.write(words, by_socket, frame, read)
@@ -213,7 +214,7 @@ impl Hub {
         wanted: impl FnOnce(u32, &Frame) -> bool,
     ) -> Result<Option<Frame>, SharedError> {
         let Some(Some(side)) = self.spokes.get_mut(spoke as usize) else { return Ok(None) };
-        if side.state == State::Damaged {
+        if side.state == SpokeState::Damaged {
             return Err(SharedError { what: "the position of a reader" });
         }
         let words = side.place.words();

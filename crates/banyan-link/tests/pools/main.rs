@@ -579,7 +579,7 @@ fn send_until_killed() {
     let mut link = Link::inherited(socket.into(), &options());
     let mut sequence = 0;
     loop {
-        while link.room() > 0 {
+        while link.credit_left() > 0 {
             link.send(frame(sequence, 3 * LONG));
             sequence += 1;
         }

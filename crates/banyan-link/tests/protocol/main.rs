@@ -135,14 +135,14 @@ fn what_both_sides_can_do_may_be_used_once_the_peer_has_said_hello() {
 #[test]
 fn no_more_than_the_initial_credit_goes_before_the_peers_hello() {
     let mut pair = Pair::new(&LinkOptions::default());
-    assert_eq!(pair.ends[0].room(), INITIAL_CREDIT);
+    assert_eq!(pair.ends[0].credit_left(), INITIAL_CREDIT);
     (0..100).for_each(|sequence| pair.ends[0].send(frame(DATA, sequence, 1000)));
     pair.transmit(0);
     pair.deliver(0, usize::MAX);
     assert_eq!(pair.frames(1).len(), INITIAL_CREDIT / frame_cost(1000));
     pair.settle();
     assert_eq!(pair.frames(1).len(), 100 - INITIAL_CREDIT / frame_cost(1000));
-    assert_eq!(pair.ends[0].room(), LinkOptions::default().window - 100 * frame_cost(1000));
+    assert_eq!(pair.ends[0].credit_left(), LinkOptions::default().window - 100 * frame_cost(1000));
 }
 
 #[test]
@@ -159,22 +159,22 @@ fn control_overtakes_data_that_is_queued() {
 }
 
 #[test]
-fn room_is_the_credit_that_is_left_and_comes_back_with_releases() {
+fn the_credit_that_is_left_comes_back_with_releases() {
     let mut pair = Pair::new(&small());
     pair.settle();
     let window = small().window;
-    assert_eq!(pair.ends[0].room(), window);
+    assert_eq!(pair.ends[0].credit_left(), window);
     (0..6).for_each(|sequence| pair.ends[0].send(frame(DATA, sequence, 20_000)));
-    assert_eq!(pair.ends[0].room(), window - 6 * frame_cost(20_000));
+    assert_eq!(pair.ends[0].credit_left(), window - 6 * frame_cost(20_000));
     pair.ends[0].send(frame(DATA, 6, 20_000));
-    assert_eq!(pair.ends[0].room(), 0);
+    assert_eq!(pair.ends[0].credit_left(), 0);
     pair.settle();
     let frames = pair.frames(1);
     assert_eq!(frames.len(), 6);
     frames.iter().for_each(|frame| pair.ends[1].release(frame.cost()));
     pair.settle();
     assert_eq!(pair.frames(1).len(), 1);
-    assert!(pair.ends[0].room() > window / 2);
+    assert!(pair.ends[0].credit_left() > window / 2);
 }
 
 #[test]

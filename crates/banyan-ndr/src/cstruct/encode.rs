@@ -42,10 +42,10 @@ pub unsafe fn encode_c(format: &Format, base: *const u8, out: &mut Buffer) -> Re
         waiting: VecDeque::new(),
     };
     let ty = reflect::root_type(format);
-    let at = encoder.room(format.align(), format.size(), 1)?;
+    let at = encoder.reserve(format.align(), format.size(), 1)?;
     let key = encoder.types.key(ty);
     encoder.shared.insert((base.addr(), key), at);
-    encoder.waiting.push_back(Waiting { source: base, at, item: ty, count: 1, name: format.name() });
+    encoder.waiting.push_back(DeferredItems { source: base, at, item: ty, count: 1, name: format.name() });
     while let Some(waiting) = encoder.waiting.pop_front() {
         // SAFETY: the caller vouches for `base`, and for all that pointers in valid structs lead to.
         unsafe { encoder.run(&waiting)? };
@@ -67,7 +67,7 @@ pub unsafe fn plain_c<'a>(format: &Format, base: *const u8) -> Option<&'a [u8]> 
 }
 
 /// Items in memory whose place in the body is kept free.
-struct Waiting<'f> {
+struct DeferredItems<'f> {
     source: *const u8,
     at: usize,
     item: &'f Type,
@@ -84,12 +84,12 @@ struct Encoder<'f, 'o> {
     shared: HashMap<(usize, usize), usize>,
     /// Targets of pointers that are not shared, where a cycle of them could go on for ever.
     owned: HashSet<(usize, usize)>,
-    waiting: VecDeque<Waiting<'f>>,
+    waiting: VecDeque<DeferredItems<'f>>,
 }
 
 impl<'f> Encoder<'f, '_> {
     /// Zeros for `count` items at the end of the body.
-    fn room(&mut self, align: usize, size: usize, count: usize) -> Result<usize, EncodeError> {
+    fn reserve(&mut self, align: usize, size: usize, count: usize) -> Result<usize, EncodeError> {
         let at = self.out.len().next_multiple_of(align);
         let end = size.checked_mul(count).and_then(|bytes| at.checked_add(bytes));
         let end = end.filter(|end| *end <= self.slots.most()).ok_or(EncodeError::TooLong(end.unwrap_or(usize::MAX)))?;
@@ -101,8 +101,8 @@ impl<'f> Encoder<'f, '_> {
 
     /// # Safety
     /// As many items as said lie at the source, valid as [`encode_c`] asks for.
-    unsafe fn run(&mut self, waiting: &Waiting<'f>) -> Result<(), EncodeError> {
-        let Waiting { source, at, item, count, name } = *waiting;
+    unsafe fn run(&mut self, waiting: &DeferredItems<'f>) -> Result<(), EncodeError> {
+        let DeferredItems { source, at, item, count, name } = *waiting;
         let size = self.format.size_of(item);
         if self.format.is_plain(item) {
             // SAFETY: the items are initialised and without padding.
@@ -136,7 +136,7 @@ impl<'f> Encoder<'f, '_> {
             Type::Array { item, dims, .. } => {
                 let count = dims.iter().map(|dim| *dim as usize).product();
                 // SAFETY: the items lie in the array.
-                unsafe { self.run(&Waiting { source, at, item, count, name }) }
+                unsafe { self.run(&DeferredItems { source, at, item, count, name }) }
             }
             Type::Record(id) => {
                 let record = self.format.record(*id);
@@ -292,12 +292,12 @@ impl<'f> Encoder<'f, '_> {
         if !shared {
             self.own(key, item, name)?;
         }
-        let place = self.room(self.format.align_of(item), self.format.size_of(item), 1)?;
+        let place = self.reserve(self.format.align_of(item), self.format.size_of(item), 1)?;
         if shared {
             self.shared.insert(key, place);
         }
         self.slots.set_reference(&mut self.out[at..], Some(place));
-        self.waiting.push_back(Waiting { source: target, at: place, item, count: 1, name });
+        self.waiting.push_back(DeferredItems { source: target, at: place, item, count: 1, name });
         Ok(())
     }
 
@@ -319,13 +319,13 @@ impl<'f> Encoder<'f, '_> {
         }
         let key = (target.addr(), self.types.key(item));
         self.own(key, item, name)?;
-        let place = self.room(self.format.align_of(item), self.format.size_of(item), count)?;
+        let place = self.reserve(self.format.align_of(item), self.format.size_of(item), count)?;
         if span {
             self.slots.set_span(&mut self.out[at..], place, count);
         } else {
             self.slots.set_reference(&mut self.out[at..], Some(place));
         }
-        self.waiting.push_back(Waiting { source: target, at: place, item, count, name });
+        self.waiting.push_back(DeferredItems { source: target, at: place, item, count, name });
         Ok(())
     }
 
@@ -346,7 +346,7 @@ impl<'f> Encoder<'f, '_> {
         }
         // SAFETY: the caller vouches for the string.
         let bytes = unsafe { std::ffi::CStr::from_ptr(target.cast()) }.to_bytes_with_nul();
-        let place = self.room(1, 1, bytes.len())?;
+        let place = self.reserve(1, 1, bytes.len())?;
         self.out[place..].copy_from_slice(bytes);
         self.slots.set_reference(&mut self.out[at..], Some(place));
         Ok(())

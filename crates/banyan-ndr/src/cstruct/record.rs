@@ -69,12 +69,12 @@ impl CRecord {
 type Links = Vec<(usize, Option<usize>)>;
 
 fn check(view: RecordView<'_>) -> Result<Links, DecodeError> {
-    let mut checker = Checker {
+    let mut checker = RecordChecker {
         types: TypeKeys::default(),
         seen: HashSet::new(),
         links: Vec::new(),
         regions: vec![(0, view.format().size())],
-        waiting: VecDeque::from([Waiting::One(view.root())]),
+        waiting: VecDeque::from([Unchecked::One(view.root())]),
         bytes: view.format().size(),
         body: view.body().len(),
     };
@@ -82,8 +82,8 @@ fn check(view: RecordView<'_>) -> Result<Links, DecodeError> {
     checker.seen.insert(root);
     while let Some(waiting) = checker.waiting.pop_front() {
         match waiting {
-            Waiting::One(item) => checker.item(item, 0)?,
-            Waiting::Items(item) => checker.items(item, 0)?,
+            Unchecked::One(item) => checker.item(item, 0)?,
+            Unchecked::Items(item) => checker.items(item, 0)?,
         }
     }
     let mut regions = checker.regions;
@@ -95,26 +95,26 @@ fn check(view: RecordView<'_>) -> Result<Links, DecodeError> {
 }
 
 /// What is behind a reference and still to be checked.
-enum Waiting<'a> {
+enum Unchecked<'a> {
     One(Item<'a>),
     /// The items of a list or array.
     Items(Item<'a>),
 }
 
-struct Checker<'a> {
+struct RecordChecker<'a> {
     types: TypeKeys<'a>,
     /// Targets of shared pointers.
     seen: HashSet<(usize, usize)>,
     links: Links,
     /// Begin and length of everything that is referred to.
     regions: Vec<(usize, usize)>,
-    waiting: VecDeque<Waiting<'a>>,
+    waiting: VecDeque<Unchecked<'a>>,
     /// Sum of the regions; never more than the body has.
     bytes: usize,
     body: usize,
 }
 
-impl<'a> Checker<'a> {
+impl<'a> RecordChecker<'a> {
     /// Recurses only along what lies in place, to the depth that [`Limits::nesting`] allows.
     fn item(&mut self, item: Item<'a>, depth: usize) -> Result<(), DecodeError> {
         let limit = Limits::default().nesting;
@@ -139,7 +139,7 @@ impl<'a> Checker<'a> {
                     return Ok(());
                 }
                 self.region(target.offset(), item.format().size_of(target.ty()), &item)?;
-                self.waiting.push_back(Waiting::One(target));
+                self.waiting.push_back(Unchecked::One(target));
                 Ok(())
             }
             Type::Array { .. } => self.items(item, depth),
@@ -158,7 +158,7 @@ impl<'a> Checker<'a> {
         match item.ty() {
             Type::Str => item.leaf().map(drop),
             Type::List { .. } | Type::Sized { .. } => {
-                self.waiting.push_back(Waiting::Items(item));
+                self.waiting.push_back(Unchecked::Items(item));
                 Ok(())
             }
             _ => Ok(()),

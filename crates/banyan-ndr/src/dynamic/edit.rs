@@ -3,7 +3,7 @@
 use super::fit::{Fitter, refuse, within};
 use super::initial::Initial;
 use super::{DynRecord, number::describe};
-use crate::reflect::path::{self, Segment};
+use crate::reflect::path::{self, PathSegment};
 use crate::{Dim, EncodeError, Field, Format, RecordDef, Type, Value, reflect};
 
 /// A place among the values of a record: an entry of the table (or the root), and which child is taken at each step.
@@ -107,7 +107,7 @@ impl DynRecord {
     fn reach<'f>(
         &mut self,
         format: &'f Format,
-        segments: &[Segment<'_>],
+        segments: &[PathSegment<'_>],
         path: &str,
     ) -> Result<Located<'f>, EncodeError> {
         loop {
@@ -139,14 +139,14 @@ impl DynRecord {
         }
     }
 
-    fn locate<'f>(&self, format: &'f Format, segments: &[Segment<'_>]) -> Result<Located<'f>, Miss<'f>> {
+    fn locate<'f>(&self, format: &'f Format, segments: &[PathSegment<'_>]) -> Result<Located<'f>, Miss<'f>> {
         let ty = reflect::root_type(format);
         let mut located = Located { place: ValuePath::default(), ty, indexed: 0, owner: None };
         for segment in segments {
             located = self.through(located)?;
             located = match segment {
-                Segment::Name(name) => self.named(format, located, name)?,
-                Segment::Index(index) => self.indexed(format, located, *index)?,
+                PathSegment::Name(name) => self.named(format, located, name)?,
+                PathSegment::Index(index) => self.indexed(format, located, *index)?,
             };
         }
         Ok(located)
@@ -358,6 +358,6 @@ impl Miss<'_> {
     }
 }
 
-fn parse(path: &str) -> Result<Vec<Segment<'_>>, EncodeError> {
+fn parse(path: &str) -> Result<Vec<PathSegment<'_>>, EncodeError> {
     path::parse(path).map_err(|bad| EncodeError::Value { path: path.into(), reason: bad.to_string() })
 }

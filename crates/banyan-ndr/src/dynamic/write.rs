@@ -18,7 +18,7 @@ use crate::{Buffer, DefId, Dim, EncodeError, Format, Order, RecordDef, Type, Val
 pub(super) fn body(record: &DynRecord) -> Result<Buffer, EncodeError> {
     let format = &record.format;
     let ty = reflect::root_type(format);
-    let mut writer = Writer {
+    let mut writer = ValueWriter {
         format,
         shared: &record.shared,
         slots: Slots { order: format.order(), pointer: format.pointer() },
@@ -34,7 +34,7 @@ pub(super) fn body(record: &DynRecord) -> Result<Buffer, EncodeError> {
         writer.used[*key] = Use::Shared { ty: writer.types.key(ty), at: 0 };
     }
     writer.put(0, ty, root, "")?;
-    while let Some(Waiting { at, what, value, name }) = writer.waiting.pop_front() {
+    while let Some(DeferredValue { at, what, value, name }) = writer.waiting.pop_front() {
         let written = match what {
             What::One(ty) => writer.put(at, ty, value, name),
             What::Run { item, dims, order } => writer.elements(at, item, &dims, order, value, name),
@@ -57,7 +57,7 @@ enum Use {
 }
 
 /// A value whose place is kept free.
-struct Waiting<'r> {
+struct DeferredValue<'r> {
     at: usize,
     what: What<'r>,
     value: &'r Value,
@@ -70,7 +70,7 @@ enum What<'r> {
     Run { item: &'r Type, dims: Vec<usize>, order: Order },
 }
 
-struct Writer<'r> {
+struct ValueWriter<'r> {
     format: &'r Format,
     shared: &'r [Value],
     slots: Slots,
@@ -78,10 +78,10 @@ struct Writer<'r> {
     types: TypeKeys<'r>,
     /// By key.
     used: Vec<Use>,
-    waiting: VecDeque<Waiting<'r>>,
+    waiting: VecDeque<DeferredValue<'r>>,
 }
 
-impl<'r> Writer<'r> {
+impl<'r> ValueWriter<'r> {
     fn entry(&self, key: usize) -> Result<&'r Value, EncodeError> {
         self.shared
             .get(key)
@@ -98,11 +98,11 @@ impl<'r> Writer<'r> {
     }
 
     /// Room for `count` items at the end.
-    fn room(&mut self, ty: &Type, count: usize) -> Result<usize, EncodeError> {
-        self.room_for(self.format.align_of(ty), self.format.size_of(ty), count)
+    fn reserve(&mut self, ty: &Type, count: usize) -> Result<usize, EncodeError> {
+        self.reserve_for(self.format.align_of(ty), self.format.size_of(ty), count)
     }
 
-    fn room_for(&mut self, align: usize, size: usize, count: usize) -> Result<usize, EncodeError> {
+    fn reserve_for(&mut self, align: usize, size: usize, count: usize) -> Result<usize, EncodeError> {
         let at = self.out.len().next_multiple_of(align);
         let end = size.checked_mul(count).and_then(|bytes| at.checked_add(bytes));
         let end = end.filter(|end| *end <= self.slots.most()).ok_or(EncodeError::TooLong(end.unwrap_or(usize::MAX)))?;
@@ -138,7 +138,7 @@ impl<'r> Writer<'r> {
                 if items.is_empty() {
                     return Ok(());
                 }
-                let target = self.room(item, items.len())?;
+                let target = self.reserve(item, items.len())?;
                 self.slots.set_span(&mut self.out[at..], target, items.len());
                 self.wait_for_run(target, item, vec![items.len()], Order::Row, value, name);
                 Ok(())
@@ -169,7 +169,7 @@ impl<'r> Writer<'r> {
             Value::Shared(key) => self.claim(*key)?,
             other => other,
         };
-        let target = self.room(item, 1)?;
+        let target = self.reserve(item, 1)?;
         self.refer(at, target, item, value, name)
     }
 
@@ -178,7 +178,7 @@ impl<'r> Writer<'r> {
         let ty = self.types.key(item);
         match self.used[key] {
             Use::Never => {
-                let target = self.room(item, 1)?;
+                let target = self.reserve(item, 1)?;
                 self.used[key] = Use::Shared { ty, at: target };
                 self.refer(at, target, item, value, name)
             }
@@ -200,7 +200,7 @@ impl<'r> Writer<'r> {
         name: &'r str,
     ) -> Result<(), EncodeError> {
         self.slots.set_reference(&mut self.out[at..], Some(target));
-        self.waiting.push_back(Waiting { at: target, what: What::One(ty), value, name });
+        self.waiting.push_back(DeferredValue { at: target, what: What::One(ty), value, name });
         Ok(())
     }
 
@@ -213,7 +213,7 @@ impl<'r> Writer<'r> {
         value: &'r Value,
         name: &'r str,
     ) {
-        self.waiting.push_back(Waiting { at, what: What::Run { item, dims, order }, value, name });
+        self.waiting.push_back(DeferredValue { at, what: What::Run { item, dims, order }, value, name });
     }
 
     fn text(&mut self, at: usize, ty: &Type, value: &Value) -> Result<(), EncodeError> {
@@ -227,11 +227,11 @@ impl<'r> Writer<'r> {
             if bytes.contains(&0) {
                 return Err(refuse("a C string cannot contain a NUL"));
             }
-            let target = self.room_for(1, 1, bytes.len() + 1)?;
+            let target = self.reserve_for(1, 1, bytes.len() + 1)?;
             self.out[target..target + bytes.len()].copy_from_slice(bytes);
             self.slots.set_reference(&mut self.out[at..], Some(target));
         } else if !bytes.is_empty() {
-            let target = self.room_for(1, 1, bytes.len())?;
+            let target = self.reserve_for(1, 1, bytes.len())?;
             self.out[target..].copy_from_slice(bytes);
             self.slots.set_span(&mut self.out[at..], target, bytes.len());
         }
@@ -303,7 +303,7 @@ impl<'r> Writer<'r> {
         }
         let count = real.iter().try_fold(1usize, |count, length| count.checked_mul(*length));
         let count = count.ok_or(EncodeError::TooLong(usize::MAX))?;
-        let target = if count == 0 { 0 } else { self.room(item, count)? };
+        let target = if count == 0 { 0 } else { self.reserve(item, count)? };
         self.slots.set_reference(&mut self.out[at..], (count > 0).then_some(target));
         self.wait_for_run(target, item, real, *order, value, &field.name);
         Ok(())

@@ -81,7 +81,7 @@ pub(super) fn check(pointer: PointerWidth, definitions: &[Definition], limits: &
     }
     for definition in definitions {
         check_name(definition.name(), "the name of a definition", limits)?;
-        let checker = Checker { pointer, definitions, limits, definition: definition.name() };
+        let checker = FormatChecker { pointer, definitions, limits, definition: definition.name() };
         match definition {
             Definition::Record(record) => checker.record(record)?,
             Definition::Variant(variant) => checker.variant(variant)?,
@@ -91,14 +91,14 @@ pub(super) fn check(pointer: PointerWidth, definitions: &[Definition], limits: &
     check_inline_nesting(definitions)
 }
 
-struct Checker<'a> {
+struct FormatChecker<'a> {
     pointer: PointerWidth,
     definitions: &'a [Definition],
     limits: &'a Limits,
     definition: &'a str,
 }
 
-impl Checker<'_> {
+impl FormatChecker<'_> {
     fn record(&self, record: &RecordDef) -> Result<(), FormatError> {
         self.layout(record.size, record.align)?;
         self.distinct(record.fields.iter().map(|field| field.name.as_str()), "fields")?;

@@ -20,7 +20,7 @@ const IS_GAUGE: u8 = 8;
 
 pub(super) fn encode(order: ByteOrder, pointer: PointerWidth, definitions: &[Definition]) -> Vec<u8> {
     let order = u8::from(order == ByteOrder::Big);
-    let mut out = Writer(vec![VERSION, order, pointer.bytes() as u8]);
+    let mut out = FormatWriter(vec![VERSION, order, pointer.bytes() as u8]);
     out.number(definitions.len() as u64);
     for definition in definitions {
         match definition {
@@ -32,9 +32,9 @@ pub(super) fn encode(order: ByteOrder, pointer: PointerWidth, definitions: &[Def
     out.0
 }
 
-struct Writer(Vec<u8>);
+struct FormatWriter(Vec<u8>);
 
-impl Writer {
+impl FormatWriter {
     fn byte(&mut self, byte: u8) {
         self.0.push(byte);
     }

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use super::check::FormatError;
 use super::types::{ByteOrder, Definition, Dim, Field, PointerWidth, RecordDef, Type};
 use super::{Format, check};
-use crate::reflect::path::{self, Segment};
+use crate::reflect::path::{self, PathSegment};
 
 impl Format {
     /// Some fields of this format, laid out for this machine: a target to convert to when the rest does not matter.
@@ -29,8 +29,8 @@ fn names(path: &str) -> Result<Vec<&str>, FormatError> {
         return Err(wrong("an empty path names no field".into()));
     }
     let name = |segment| match segment {
-        Segment::Name(name) => Ok(name),
-        Segment::Index(_) => Err(wrong("has an index; fields are selected in all items".into())),
+        PathSegment::Name(name) => Ok(name),
+        PathSegment::Index(_) => Err(wrong("has an index; fields are selected in all items".into())),
     };
     segments.into_iter().map(name).collect()
 }

@@ -8,23 +8,23 @@ use crate::wire::read_uint;
 
 /// A number apart from its representation. Every float of up to 64 bits is an f64.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Value {
+pub(crate) enum PlainNumber {
     Unsigned(u128),
     Signed(i128),
     Float(f64),
 }
 
 /// Reads a number of `from.width` bytes.
-pub(super) fn read(bytes: &[u8], from: Number) -> Value {
+pub(super) fn read(bytes: &[u8], from: Number) -> PlainNumber {
     let bits = read_uint(bytes, from.order);
     match from.kind {
-        NumberKind::Unsigned => Value::Unsigned(bits),
+        NumberKind::Unsigned => PlainNumber::Unsigned(bits),
         NumberKind::Signed => {
             let unused = 128 - 8 * u32::from(from.width);
-            Value::Signed((bits << unused) as i128 >> unused)
+            PlainNumber::Signed((bits << unused) as i128 >> unused)
         }
-        NumberKind::Bool => Value::Unsigned(u128::from(bits != 0)),
-        NumberKind::Float => Value::Float(match from.width {
+        NumberKind::Bool => PlainNumber::Unsigned(u128::from(bits != 0)),
+        NumberKind::Float => PlainNumber::Float(match from.width {
             2 => half::to_f64(bits as u16),
             4 => widen(bits as u32),
             _ => f64::from_bits(bits as u64),
@@ -33,7 +33,7 @@ pub(super) fn read(bytes: &[u8], from: Number) -> Value {
 }
 
 /// The bits of `value` as a `to`.
-pub(crate) fn convert(value: Value, to: Number, loss: Loss) -> Result<u128, StepErrorKind> {
+pub(crate) fn convert(value: PlainNumber, to: Number, loss: Loss) -> Result<u128, StepErrorKind> {
     let (nearest, exact) = match to.kind {
         NumberKind::Unsigned => nearest_unsigned(value, u128::MAX >> (128 - 8 * u32::from(to.width))),
         NumberKind::Signed => {
@@ -47,9 +47,9 @@ pub(crate) fn convert(value: Value, to: Number, loss: Loss) -> Result<u128, Step
         return Ok(nearest);
     }
     let value = match value {
-        Value::Unsigned(value) => value.to_string(),
-        Value::Signed(value) => value.to_string(),
-        Value::Float(value) => value.to_string(),
+        PlainNumber::Unsigned(value) => value.to_string(),
+        PlainNumber::Signed(value) => value.to_string(),
+        PlainNumber::Float(value) => value.to_string(),
     };
     Err(StepErrorKind::OutOfRange { value, wanted: name(to) })
 }
@@ -57,14 +57,14 @@ pub(crate) fn convert(value: Value, to: Number, loss: Loss) -> Result<u128, Step
 const TWO_TO_127: f64 = f64::from_bits((1023 + 127) << 52);
 
 /// The nearest integer from 0 to `max`, and whether that is `value`.
-fn nearest_unsigned(value: Value, max: u128) -> (u128, bool) {
+fn nearest_unsigned(value: PlainNumber, max: u128) -> (u128, bool) {
     match value {
-        Value::Unsigned(value) => (value.min(max), value <= max),
-        Value::Signed(value) => match u128::try_from(value) {
+        PlainNumber::Unsigned(value) => (value.min(max), value <= max),
+        PlainNumber::Signed(value) => match u128::try_from(value) {
             Ok(value) => (value.min(max), value <= max),
             Err(_) => (0, false),
         },
-        Value::Float(value) => {
+        PlainNumber::Float(value) => {
             // `as` cuts off the fraction, saturates, and makes NaN 0.
             let whole = value as u128;
             (whole.min(max), whole <= max && whole as f64 == value && value < 2.0 * TWO_TO_127)
@@ -73,14 +73,14 @@ fn nearest_unsigned(value: Value, max: u128) -> (u128, bool) {
 }
 
 /// The nearest integer from `-max - 1` to `max`, and whether that is `value`.
-fn nearest_signed(value: Value, max: i128) -> (i128, bool) {
+fn nearest_signed(value: PlainNumber, max: i128) -> (i128, bool) {
     let whole = match value {
-        Value::Signed(value) => value,
-        Value::Unsigned(value) => match i128::try_from(value) {
+        PlainNumber::Signed(value) => value,
+        PlainNumber::Unsigned(value) => match i128::try_from(value) {
             Ok(value) => value,
             Err(_) => return (max, false),
         },
-        Value::Float(value) => {
+        PlainNumber::Float(value) => {
             let whole = value as i128;
             if whole as f64 != value || value >= TWO_TO_127 {
                 return (whole.clamp(-max - 1, max), false);
@@ -93,7 +93,7 @@ fn nearest_signed(value: Value, max: i128) -> (i128, bool) {
 }
 
 /// The bits of the nearest float, and whether nothing but a fraction's precision is lost.
-fn nearest_float(value: Value, width: u8) -> (u128, bool) {
+fn nearest_float(value: PlainNumber, width: u8) -> (u128, bool) {
     let (bits, rounded, max) = match (width, value) {
         (4, value) => {
             let (bits, rounded) = nearest_single(value);
@@ -106,9 +106,9 @@ fn nearest_float(value: Value, width: u8) -> (u128, bool) {
         }
         (_, value) => (to_f64(value).to_bits(), to_f64(value), f64::MAX.to_bits()),
     };
-    let overflows = rounded.is_infinite() && value != Value::Float(rounded);
+    let overflows = rounded.is_infinite() && value != PlainNumber::Float(rounded);
     let exact = match value {
-        Value::Float(_) => !overflows,
+        PlainNumber::Float(_) => !overflows,
         _ => !overflows && is_integer(rounded, value),
     };
     let sign = 1 << (8 * u32::from(width) - 1);
@@ -117,30 +117,30 @@ fn nearest_float(value: Value, width: u8) -> (u128, bool) {
 }
 
 /// The bits of the f32 nearest to `value`, and its value.
-fn nearest_single(value: Value) -> (u32, f64) {
+fn nearest_single(value: PlainNumber) -> (u32, f64) {
     let bits = match value {
-        Value::Unsigned(value) => (value as f32).to_bits(),
-        Value::Signed(value) => (value as f32).to_bits(),
-        Value::Float(value) => narrow(value),
+        PlainNumber::Unsigned(value) => (value as f32).to_bits(),
+        PlainNumber::Signed(value) => (value as f32).to_bits(),
+        PlainNumber::Float(value) => narrow(value),
     };
     (bits, widen(bits))
 }
 
 /// The f64 nearest to `value`.
-fn to_f64(value: Value) -> f64 {
+fn to_f64(value: PlainNumber) -> f64 {
     match value {
-        Value::Unsigned(value) => value as f64,
-        Value::Signed(value) => value as f64,
-        Value::Float(value) => value,
+        PlainNumber::Unsigned(value) => value as f64,
+        PlainNumber::Signed(value) => value as f64,
+        PlainNumber::Float(value) => value,
     }
 }
 
 /// Whether `float`, which came from rounding `integer`, still is that integer.
-fn is_integer(float: f64, integer: Value) -> bool {
+fn is_integer(float: f64, integer: PlainNumber) -> bool {
     match integer {
-        Value::Unsigned(value) => float < 2.0 * TWO_TO_127 && float as u128 == value,
-        Value::Signed(value) => float < TWO_TO_127 && float as i128 == value,
-        Value::Float(_) => false,
+        PlainNumber::Unsigned(value) => float < 2.0 * TWO_TO_127 && float as u128 == value,
+        PlainNumber::Signed(value) => float < TWO_TO_127 && float as i128 == value,
+        PlainNumber::Float(_) => false,
     }
 }
 
@@ -165,11 +165,11 @@ pub(super) fn narrow(value: f64) -> u32 {
 }
 
 /// 0 or 1, and whether that is `value`.
-fn nearest_bool(value: Value) -> (u128, bool) {
+fn nearest_bool(value: PlainNumber) -> (u128, bool) {
     match value {
-        Value::Unsigned(value) => (u128::from(value != 0), value <= 1),
-        Value::Signed(value) => (u128::from(value != 0), value == 0 || value == 1),
-        Value::Float(value) => (u128::from(value != 0.0 && !value.is_nan()), value == 0.0 || value == 1.0),
+        PlainNumber::Unsigned(value) => (u128::from(value != 0), value <= 1),
+        PlainNumber::Signed(value) => (u128::from(value != 0), value == 0 || value == 1),
+        PlainNumber::Float(value) => (u128::from(value != 0.0 && !value.is_nan()), value == 0.0 || value == 1.0),
     }
 }
 

@@ -79,7 +79,7 @@ struct Name<'m> {
 }
 
 /// A path by which rules may mean a field.
-struct Named {
+struct RulePath {
     parent: String,
     path: String,
     /// Whether it begins at a record like the root within the root.
@@ -113,7 +113,7 @@ impl<'m> Paths<'m> {
 }
 
 /// An entry of the new table that is still to be mapped: its key, the old value, its new type and path.
-type Waiting<'m> = (usize, &'m Value, &'m Type, Path);
+type Unmapped<'m> = (usize, &'m Value, &'m Type, Path);
 
 struct Mapper<'m, 'v> {
     morph: &'m Morph,
@@ -128,7 +128,7 @@ struct Mapper<'m, 'v> {
     /// New entries by old entry and new type.
     known: HashMap<(usize, usize), usize>,
     shared: Vec<Value>,
-    waiting: VecDeque<Waiting<'m>>,
+    waiting: VecDeque<Unmapped<'m>>,
     missing: BTreeSet<String>,
 }
 
@@ -275,22 +275,22 @@ impl<'m> Mapper<'m, '_> {
 
     /// The names by which rules may mean a field: its path, and in a record that is met again within itself, the path
     /// from there, as for plans.
-    fn names(&self, record: &RecordDef, field: &Field, path: Path) -> Vec<Named> {
+    fn names(&self, record: &RecordDef, field: &Field, path: Path) -> Vec<RulePath> {
         let mut names = Vec::new();
         let depth = self.paths.depth(path);
         // No rule has a longer path.
         if depth <= self.rule_depth {
             let parent = self.paths.text(self.paths.parent(path));
-            names.push(Named { parent, path: self.paths.text(path), again: false });
+            names.push(RulePath { parent, path: self.paths.text(path), again: false });
         }
         if depth > 1 && self.rule_depth > 0 && record.name == self.format.name() {
-            names.push(Named { parent: String::new(), path: joined("", &field.name), again: true });
+            names.push(RulePath { parent: String::new(), path: joined("", &field.name), again: true });
         }
         names
     }
 
     /// The old field that was renamed to a new one.
-    fn renamed(&self, old: &OldFields<'m>, name: &Named) -> Option<&'m Value> {
+    fn renamed(&self, old: &OldFields<'m>, name: &RulePath) -> Option<&'m Value> {
         let mut renames = self.morph.renames.iter().filter(|(_, to)| *to == name.path);
         renames.find_map(|(from, _)| match from.rsplit_once('.') {
             None if name.parent.is_empty() => old.get(from.as_str()).copied(),
@@ -301,7 +301,7 @@ impl<'m> Mapper<'m, '_> {
     }
 
     /// Whether the old field of this name has another one now.
-    fn is_renamed_away(&self, field: &str, name: &Named) -> bool {
+    fn is_renamed_away(&self, field: &str, name: &RulePath) -> bool {
         let old_path = joined(&self.old_path(&name.parent), field);
         self.morph.renames.iter().any(|(from, to)| *from == old_path && *to != name.path)
     }
@@ -372,11 +372,11 @@ impl<'m> Mapper<'m, '_> {
     /// [`fit`](Self::fit) to say.
     fn number(&self, value: &Value, ty: &Type, path: Path) -> Option<Result<Value, DecodeError>> {
         let from = match value {
-            Value::Bool(truth) => number::Value::Unsigned(u128::from(*truth)),
-            Value::Int(number) => number::Value::Signed(*number),
-            Value::UInt(number) => number::Value::Unsigned(*number),
-            Value::F16(_) | Value::F32(_) | Value::F64(_) => number::Value::Float(as_float(value)?),
-            Value::Enum(name) if matches!(ty, Type::Int { .. }) => number::Value::Signed(self.old_number(name)?),
+            Value::Bool(truth) => number::PlainNumber::Unsigned(u128::from(*truth)),
+            Value::Int(number) => number::PlainNumber::Signed(*number),
+            Value::UInt(number) => number::PlainNumber::Unsigned(*number),
+            Value::F16(_) | Value::F32(_) | Value::F64(_) => number::PlainNumber::Float(as_float(value)?),
+            Value::Enum(name) if matches!(ty, Type::Int { .. }) => number::PlainNumber::Signed(self.old_number(name)?),
             _ => return None,
         };
         let (kind, width) = match (ty, value) {

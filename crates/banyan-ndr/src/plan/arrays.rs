@@ -1,6 +1,6 @@
 //! Arrays and lists: which source item becomes which target item.
 
-use super::build::{Builder, Draft, Pair};
+use super::build::{Builder, Draft, TypePair};
 use super::steps::{Action, ItemsFrom, ItemsTo, ItemsWalk, SourceDim, TargetDim};
 use super::template::{Template, zero_is_valid};
 use crate::kernel::program::Instruction;
@@ -102,7 +102,7 @@ fn straighten(group: Group) -> Group {
 
 impl Builder<'_> {
     /// Fixed arrays whose items the kernel converts.
-    pub(super) fn flat_array(&mut self, draft: &mut Draft, pair: Pair<'_>) {
+    pub(super) fn flat_array(&mut self, draft: &mut Draft, pair: TypePair<'_>) {
         let (
             Type::Array { item: source, dims: s_dims, order: s_order },
             Type::Array { item: target, dims: d_dims, order: d_order },
@@ -135,7 +135,7 @@ impl Builder<'_> {
                 Group::Lacking { first, count } => (*first, 0, *count),
             };
             let (src, dst) = (pair.src + from as u32 * s_size, pair.dst + first as u32 * d_size);
-            let item = Pair { source, src, target, dst, default: None };
+            let item = TypePair { source, src, target, dst, default: None };
             let index = if first == 0 { "[]".to_owned() } else { format!("[+{first}]") };
             draft.at(&index, |draft| match group {
                 Group::Lacking { .. } => {
@@ -144,7 +144,7 @@ impl Builder<'_> {
                 }
                 Group::Run { .. } => {
                     if !self.numbers(draft, item, count as u32) {
-                        let steps = draft.steps_of(|draft| self.place(draft, Pair { src: 0, dst: 0, ..item }));
+                        let steps = draft.steps_of(|draft| self.place(draft, TypePair { src: 0, dst: 0, ..item }));
                         let (src_stride, dst_stride) = (s_size, d_size);
                         draft.steps.push(Instruction::Repeat {
                             src,
@@ -157,7 +157,7 @@ impl Builder<'_> {
                     }
                 }
                 Group::Scattered { from, .. } => {
-                    let steps = draft.steps_of(|draft| self.place(draft, Pair { src: 0, dst: 0, ..item }));
+                    let steps = draft.steps_of(|draft| self.place(draft, TypePair { src: 0, dst: 0, ..item }));
                     let (order, src_stride, dst_stride) = (from.into(), s_size, d_size);
                     draft.steps.push(Instruction::Permute { src, dst, order, src_stride, dst_stride, steps });
                 }
@@ -166,7 +166,7 @@ impl Builder<'_> {
     }
 
     /// The bytes of a whole target array that has items the source lacks: its default, those of its items' fields, or zeros.
-    fn fill_bytes(&mut self, draft: &mut Draft, pair: Pair<'_>, item: &Type) -> Option<Vec<u8>> {
+    fn fill_bytes(&mut self, draft: &mut Draft, pair: TypePair<'_>, item: &Type) -> Option<Vec<u8>> {
         if let Some(value) = pair.default {
             return self.template(draft, pair.target, value).map(|template| template.fixed);
         }
@@ -178,7 +178,7 @@ impl Builder<'_> {
 
     /// The target array with the defaults of the fields of its items; the inner `None` where there are none, and zeros
     /// will do.
-    fn unset_items(&mut self, draft: &Draft, pair: Pair<'_>, item: &Type) -> Option<Option<Template>> {
+    fn unset_items(&mut self, draft: &Draft, pair: TypePair<'_>, item: &Type) -> Option<Option<Template>> {
         let template = match Template::unset(self.target, pair.target) {
             Ok(None) if !zero_is_valid(self.target, item) => Err("its items need a default".to_owned()),
             other => other,
@@ -187,7 +187,7 @@ impl Builder<'_> {
     }
 
     /// Whether fixed arrays have lengths that can be converted.
-    fn lengths_allow(&mut self, draft: &mut Draft, pair: Pair<'_>, source: &[u32], target: &[u32]) -> bool {
+    fn lengths_allow(&mut self, draft: &mut Draft, pair: TypePair<'_>, source: &[u32], target: &[u32]) -> bool {
         if source.len() != target.len() {
             self.mismatch(draft, pair);
             return false;
@@ -203,7 +203,7 @@ impl Builder<'_> {
     }
 
     /// Arrays and lists that a walk converts.
-    pub(super) fn items(&mut self, draft: &mut Draft, pair: Pair<'_>) {
+    pub(super) fn items(&mut self, draft: &mut Draft, pair: TypePair<'_>) {
         if let (Type::Array { dims: source, .. }, Type::Array { dims: target, .. }) = (pair.source, pair.target)
             && !self.lengths_allow(draft, pair, source, target)
         {
@@ -228,7 +228,7 @@ impl Builder<'_> {
         })));
     }
 
-    fn items_from(&mut self, draft: &Draft, pair: Pair<'_>) -> Option<ItemsFrom> {
+    fn items_from(&mut self, draft: &Draft, pair: TypePair<'_>) -> Option<ItemsFrom> {
         let at = pair.src;
         Some(match pair.source {
             Type::Array { dims, .. } => ItemsFrom::Place { at, dims: dims.clone() },
@@ -251,7 +251,7 @@ impl Builder<'_> {
         })
     }
 
-    fn items_to(&mut self, draft: &mut Draft, pair: Pair<'_>, item: &Type) -> Option<ItemsTo> {
+    fn items_to(&mut self, draft: &mut Draft, pair: TypePair<'_>, item: &Type) -> Option<ItemsTo> {
         let at = pair.dst;
         Some(match pair.target {
             Type::Array { dims, .. } => {

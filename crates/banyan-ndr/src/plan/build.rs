@@ -8,11 +8,11 @@ use std::collections::{HashMap, HashSet};
 
 use super::ConvertOptions;
 use super::findings::Routes;
-use super::findings::{ItemPath, Named, Noted};
+use super::findings::{ItemPath, NamedFields, Noted};
 use super::layout::Layouts;
 use super::matching::{FieldsByName, default_of, definitions_with_references, has_reference};
 use super::numbers::{Renumberings, number};
-use super::steps::{Action, Item, ItemId, Walk};
+use super::steps::{Action, ItemId, ItemPlan, WalkStep};
 use super::template::{Template, extents};
 use crate::kernel::Kernel;
 use crate::kernel::program::{Instruction, Program};
@@ -27,25 +27,25 @@ const MOST_PATH_BYTES: usize = 16 << 20;
 
 /// What is known when all pairs have been visited.
 pub(super) struct Findings {
-    pub(super) items: Vec<Item>,
+    pub(super) items: Vec<ItemPlan>,
     /// Target fields that the source lacks.
-    pub(super) missing: Named,
+    pub(super) missing: NamedFields,
     /// Fields that cannot be converted, and why.
-    pub(super) wrong: Named,
+    pub(super) wrong: NamedFields,
     /// Fields that can lose something, and what; empty unless asked for.
-    pub(super) lossy: Named,
+    pub(super) lossy: NamedFields,
 }
 
 impl Findings {
     /// The items, or the error that names what is wrong.
-    pub(super) fn into_items(self, format: &Format) -> Result<Vec<Item>, DecodeError> {
+    pub(super) fn into_items(self, format: &Format) -> Result<Vec<ItemPlan>, DecodeError> {
         let format = format.name().to_owned();
         if !self.wrong.is_empty() {
-            let Named { fields, more } = self.into_wrong();
+            let NamedFields { fields, more } = self.into_wrong();
             return Err(DecodeError::NotConvertible { format, fields, more });
         }
         if !self.missing.is_empty() {
-            let Named { fields, more } = self.missing;
+            let NamedFields { fields, more } = self.missing;
             return Err(DecodeError::Missing {
                 format,
                 fields: fields.into_iter().map(|(path, _)| path).collect(),
@@ -56,11 +56,11 @@ impl Findings {
     }
 
     /// Everything that stands in the way of a conversion.
-    pub(super) fn into_wrong(self) -> Named {
+    pub(super) fn into_wrong(self) -> NamedFields {
         let missing =
             self.missing.fields.into_iter().map(|(path, _)| (path, "the sender has no such field".to_owned()));
         let fields = self.wrong.fields.into_iter().chain(missing).collect();
-        Named { fields, more: self.wrong.more + self.missing.more }
+        NamedFields { fields, more: self.wrong.more + self.missing.more }
     }
 }
 
@@ -92,7 +92,7 @@ pub(super) fn build(source: &Format, target: &Format, options: &ConvertOptions, 
         lossy: Noted::default(),
     };
     builder.open_item(&source.root_type(), &target.root_type());
-    let mut items: Vec<(ItemId, Item)> = Vec::new();
+    let mut items: Vec<(ItemId, ItemPlan)> = Vec::new();
     while let Some(open) = builder.open.pop() {
         items.push((open.id, builder.finish(open)));
     }
@@ -138,7 +138,7 @@ pub(super) struct Builder<'a> {
 /// An item in the making.
 pub(super) struct Draft {
     pub(super) steps: Vec<Instruction>,
-    walks: Vec<Walk>,
+    walks: Vec<WalkStep>,
     paths: Vec<String>,
     /// Bytes of them.
     path_bytes: usize,
@@ -159,7 +159,7 @@ pub(super) struct Frame {
 
 /// A pair of places. Positions are relative to the item.
 #[derive(Clone, Copy)]
-pub(super) struct Pair<'t> {
+pub(super) struct TypePair<'t> {
     pub(super) source: &'t Type,
     pub(super) src: u32,
     pub(super) target: &'t Type,
@@ -220,7 +220,7 @@ impl Draft {
 
     pub(super) fn walk(&mut self, action: Action) {
         let path = self.path_index();
-        self.walks.push(Walk { path, action });
+        self.walks.push(WalkStep { path, action });
     }
 
     /// The steps that `work` adds, apart.
@@ -254,10 +254,10 @@ impl Builder<'_> {
         id
     }
 
-    fn finish(&mut self, open: Open) -> Item {
+    fn finish(&mut self, open: Open) -> ItemPlan {
         let Open { id, source, target } = open;
         let mut draft = Draft::new(id);
-        self.place(&mut draft, Pair { source: &source, src: 0, target: &target, dst: 0, default: None });
+        self.place(&mut draft, TypePair { source: &source, src: 0, target: &target, dst: 0, default: None });
         self.path_bytes += draft.path_bytes;
         // A plan with findings is thrown away, and its programs may have holes.
         let sound = self.wrong.is_empty() && self.missing.is_empty();
@@ -267,7 +267,7 @@ impl Builder<'_> {
             steps: if sound { draft.steps } else { Vec::new() },
             paths: draft.paths,
         };
-        Item {
+        ItemPlan {
             name: format!("{} -> {}", self.source.type_name(&source), self.target.type_name(&target)),
             kernel: Kernel::new(program),
             walks: draft.walks,
@@ -361,8 +361,8 @@ impl Builder<'_> {
         for (number, field) in target.fields.iter().enumerate() {
             let at = dst + field.offset;
             draft.at(&field.name, |draft| match (lengths.get(&number), fields.get(&field.name)) {
-                (Some(Length::Found), _) => draft.zero(at, self.target_size(&field.ty)),
-                (Some(Length::Known(length)), _) => {
+                (Some(LengthField::Found), _) => draft.zero(at, self.target_size(&field.ty)),
+                (Some(LengthField::Known(length)), _) => {
                     if let Some(template) = self.template(draft, &field.ty, &Value::Int(*length as i128)) {
                         draft.fill(at, template.fixed);
                     }
@@ -370,7 +370,7 @@ impl Builder<'_> {
                 (None, Some(from)) => {
                     let default = default_of(target, field, options);
                     let (source, src) = (&from.ty, src + from.offset);
-                    self.place(draft, Pair { source, src, target: &field.ty, dst: at, default });
+                    self.place(draft, TypePair { source, src, target: &field.ty, dst: at, default });
                 }
                 (None, None) => self.absent_field(draft, target, field, at),
             });
@@ -421,8 +421,13 @@ impl Builder<'_> {
     }
 
     /// The target's length fields whose values follow from the arrays they belong to.
-    fn lengths(&mut self, draft: &mut Draft, fields: &FieldsByName<'_>, target: &RecordDef) -> HashMap<usize, Length> {
-        let mut lengths: HashMap<usize, Length> = HashMap::new();
+    fn lengths(
+        &mut self,
+        draft: &mut Draft,
+        fields: &FieldsByName<'_>,
+        target: &RecordDef,
+    ) -> HashMap<usize, LengthField> {
+        let mut lengths: HashMap<usize, LengthField> = HashMap::new();
         for field in &target.fields {
             let Type::Sized { dims, .. } = &field.ty else { continue };
             let known = match (fields.get(&field.name), default_of(target, field, self.options)) {
@@ -432,7 +437,7 @@ impl Builder<'_> {
             };
             for (position, dim) in dims.iter().enumerate() {
                 let Dim::Field(number) = dim else { continue };
-                let length = known.as_ref().map_or(Length::Found, |known| Length::Known(known[position]));
+                let length = known.as_ref().map_or(LengthField::Found, |known| LengthField::Known(known[position]));
                 let earlier = lengths.insert(usize::from(*number), length);
                 if earlier.is_some_and(|earlier| earlier != length) {
                     draft.at(&field.name, |draft| {
@@ -447,7 +452,7 @@ impl Builder<'_> {
 
 /// How the value of a length field is found.
 #[derive(Clone, Copy, PartialEq)]
-enum Length {
+enum LengthField {
     /// When a record is converted.
     Found,
     /// From a default.

@@ -2,7 +2,7 @@
 
 use super::ConvertOptions;
 use super::build::{Purpose, build};
-use super::findings::Named;
+use super::findings::NamedFields;
 use crate::Format;
 
 /// What [`compatibility`] says of two formats. Fields are named by their paths in the record.
@@ -37,12 +37,12 @@ pub fn compatibility(source: &Format, target: &Format) -> Compatibility {
     }
     let findings = build(source, target, &ConvertOptions::default(), Purpose::Compare);
     if !findings.wrong.is_empty() || !findings.missing.is_empty() {
-        let Named { fields, more } = findings.into_wrong();
+        let NamedFields { fields, more } = findings.into_wrong();
         return Compatibility::Incompatible { fields, more };
     }
     if findings.lossy.is_empty() {
         return Compatibility::Lossless;
     }
-    let Named { fields, more } = findings.lossy;
+    let NamedFields { fields, more } = findings.lossy;
     Compatibility::Lossy { fields, more }
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::Plan;
-use super::steps::{Action, Item, Walk};
+use super::steps::{Action, ItemPlan, WalkStep};
 use crate::kernel::program::Instruction;
 
 impl fmt::Display for Plan {
@@ -18,7 +18,7 @@ impl fmt::Display for Plan {
     }
 }
 
-fn fmt_item(f: &mut fmt::Formatter<'_>, number: usize, item: &Item) -> fmt::Result {
+fn fmt_item(f: &mut fmt::Formatter<'_>, number: usize, item: &ItemPlan) -> fmt::Result {
     let program = item.program();
     writeln!(f, "item {number}: {} ({} -> {} bytes)", item.name.escape_debug(), program.src_size, program.dst_size)?;
     fmt_steps(f, &program.steps, &program.paths, 2)?;
@@ -69,7 +69,7 @@ fn fmt_steps(f: &mut fmt::Formatter<'_>, steps: &[Instruction], paths: &[String]
     Ok(())
 }
 
-fn fmt_walk(f: &mut fmt::Formatter<'_>, walk: &Walk, paths: &[String]) -> fmt::Result {
+fn fmt_walk(f: &mut fmt::Formatter<'_>, walk: &WalkStep, paths: &[String]) -> fmt::Result {
     let path = paths[walk.path as usize].escape_debug();
     match &walk.action {
         Action::Text(text) => writeln!(f, "  {path}: {:?} {} -> {:?} {}", text.from, text.src, text.to, text.dst),

@@ -41,8 +41,8 @@ impl Noted {
     }
 
     /// By their paths in the record. `root` is what the root itself is called.
-    pub(super) fn named(self, ways: &mut Routes, root: &str) -> Named {
-        let (mut named, mut seen, mut bytes) = (Named { fields: Vec::new(), more: self.more }, HashSet::new(), 0);
+    pub(super) fn named(self, ways: &mut Routes, root: &str) -> NamedFields {
+        let (mut named, mut seen, mut bytes) = (NamedFields { fields: Vec::new(), more: self.more }, HashSet::new(), 0);
         for (place, why) in self.found {
             if bytes > MOST_BYTES {
                 named.more += 1;
@@ -61,13 +61,13 @@ impl Noted {
 }
 
 /// Fields by their paths, and what is the matter with each.
-pub(super) struct Named {
+pub(super) struct NamedFields {
     pub(super) fields: Vec<(String, String)>,
     /// How many more there are.
     pub(super) more: usize,
 }
 
-impl Named {
+impl NamedFields {
     pub(super) fn is_empty(&self) -> bool {
         self.fields.is_empty()
     }

@@ -53,7 +53,7 @@ pub struct Plan {
     source: Format,
     target: Format,
     /// The first converts the root.
-    items: Vec<steps::Item>,
+    items: Vec<steps::ItemPlan>,
     identity: bool,
     /// Most bytes of a converted body, and of one for each byte of the sender's.
     most: usize,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::build::{Builder, Draft, Pair};
+use super::build::{Builder, Draft, TypePair};
 use super::matching::case_name;
 use super::numbers::NumberConversion;
 use super::steps::{Action, CaseWalk, Otherwise, Payload, Text, TextKind, ValueFrom, ValueTo, ValueWalk, VariantWalk};
@@ -11,7 +11,7 @@ use crate::{Case, DefId, EnumerationDef, Type, Value, VariantDef};
 
 impl Builder<'_> {
     /// Adds what converts `pair`. The steps write every byte of the target place.
-    pub(super) fn place(&mut self, draft: &mut Draft, pair: Pair<'_>) {
+    pub(super) fn place(&mut self, draft: &mut Draft, pair: TypePair<'_>) {
         if self.numbers(draft, pair, 1) {
             return;
         }
@@ -36,7 +36,7 @@ impl Builder<'_> {
             }
             (_, Type::Optional { item, value_at, size }) => {
                 draft.fill(pair.dst, vec![1]);
-                self.optional_value(draft, Pair { target: item, ..pair }, *value_at, *size);
+                self.optional_value(draft, TypePair { target: item, ..pair }, *value_at, *size);
             }
             (_, Type::Ref { .. }) => self.value(draft, pair, ValueFrom::Place { at: pair.src }, pair.source),
             (Type::Array { .. }, Type::Array { .. }) if self.is_flat(pair.source, pair.target) => {
@@ -51,7 +51,7 @@ impl Builder<'_> {
     }
 
     /// `count` numbers, one behind the other. False when the types are no numbers.
-    pub(super) fn numbers(&mut self, draft: &mut Draft, pair: Pair<'_>, count: u32) -> bool {
+    pub(super) fn numbers(&mut self, draft: &mut Draft, pair: TypePair<'_>, count: u32) -> bool {
         match NumberConversion::between((self.source, pair.source), (self.target, pair.target), &mut self.renumberings)
         {
             None => return false,
@@ -68,17 +68,17 @@ impl Builder<'_> {
     }
 
     /// The value of an optional target and the bytes around it; `pair.target` is the type of the value.
-    fn optional_value(&mut self, draft: &mut Draft, pair: Pair<'_>, value_at: u32, size: u32) {
+    fn optional_value(&mut self, draft: &mut Draft, pair: TypePair<'_>, value_at: u32, size: u32) {
         let end = value_at + self.target_size(pair.target);
         draft.zero(pair.dst + 1, value_at - 1);
-        self.place(draft, Pair { dst: pair.dst + value_at, default: None, ..pair });
+        self.place(draft, TypePair { dst: pair.dst + value_at, default: None, ..pair });
         draft.zero(pair.dst + end, size - end);
     }
 
     /// An optional source whose value the kernel converts.
-    fn flat_optional(&mut self, draft: &mut Draft, pair: Pair<'_>) {
+    fn flat_optional(&mut self, draft: &mut Draft, pair: TypePair<'_>) {
         let Type::Optional { item, value_at, .. } = pair.source else { return };
-        let present = Pair { source: item, src: pair.src + value_at, default: None, ..pair };
+        let present = TypePair { source: item, src: pair.src + value_at, default: None, ..pair };
         let size = self.target_size(pair.target) as usize;
         let otherwise = match pair.target {
             Type::Optional { .. } => vec![0; size],
@@ -98,7 +98,7 @@ impl Builder<'_> {
         let steps = draft.steps_of(|draft| match pair.target {
             Type::Optional { item, value_at, size } => {
                 draft.fill(pair.dst, vec![1]);
-                self.optional_value(draft, Pair { target: item, ..present }, *value_at, *size);
+                self.optional_value(draft, TypePair { target: item, ..present }, *value_at, *size);
             }
             _ => self.place(draft, present),
         });
@@ -107,7 +107,7 @@ impl Builder<'_> {
 
     /// A value that the kernel cannot reach, or that it must not write: behind a pointer, or in an optional with
     /// references in it.
-    fn value(&mut self, draft: &mut Draft, pair: Pair<'_>, from: ValueFrom, source_item: &Type) {
+    fn value(&mut self, draft: &mut Draft, pair: TypePair<'_>, from: ValueFrom, source_item: &Type) {
         let (to, target_item) = match pair.target {
             Type::Optional { item, value_at, .. } => {
                 (ValueTo::Flagged { flag: pair.dst, at: pair.dst + value_at }, &**item)
@@ -132,7 +132,7 @@ impl Builder<'_> {
     }
 
     /// What stands for a value that is not there; `None` when the default is wrong.
-    fn otherwise(&mut self, draft: &mut Draft, pair: Pair<'_>, may_lack: bool) -> Option<Otherwise> {
+    fn otherwise(&mut self, draft: &mut Draft, pair: TypePair<'_>, may_lack: bool) -> Option<Otherwise> {
         if pair.target.may_be_null() {
             return Some(Otherwise::Null);
         }
@@ -146,7 +146,7 @@ impl Builder<'_> {
         Some(Otherwise::Error)
     }
 
-    fn text(&mut self, draft: &mut Draft, pair: Pair<'_>) {
+    fn text(&mut self, draft: &mut Draft, pair: TypePair<'_>) {
         let (from, to) = match (text_kind(pair.source), text_kind(pair.target)) {
             (Some(from), Some(to)) if (from == TextKind::Bytes) == (to == TextKind::Bytes) => (from, to),
             _ => return self.mismatch(draft, pair),
@@ -161,12 +161,12 @@ impl Builder<'_> {
         draft.walk(Action::Text(Text { src: pair.src, from, dst: pair.dst, to, otherwise }));
     }
 
-    pub(super) fn mismatch(&mut self, draft: &Draft, pair: Pair<'_>) {
+    pub(super) fn mismatch(&mut self, draft: &Draft, pair: TypePair<'_>) {
         let (from, to) = (self.source.type_name(pair.source), self.target.type_name(pair.target));
         self.wrong(draft, format!("{from} does not become {to}"));
     }
 
-    fn variant(&mut self, draft: &mut Draft, pair: Pair<'_>, from: &VariantDef, d: DefId) {
+    fn variant(&mut self, draft: &mut Draft, pair: TypePair<'_>, from: &VariantDef, d: DefId) {
         let size = self.target_size(pair.target);
         let (to, options) = (self.target.variant(d), self.options);
         let mut cases = BTreeMap::new();

@@ -7,23 +7,23 @@ use crate::Order;
 use crate::kernel::Kernel;
 use crate::kernel::program::Program;
 
-/// Position of an [`Item`] in its plan.
+/// Position of an [`ItemPlan`] in its plan.
 pub(super) type ItemId = usize;
 
 /// How one source item becomes one target item, wherever both lie.
 #[derive(Debug)]
-pub(super) struct Item {
+pub(super) struct ItemPlan {
     /// Source and target type, for people.
     pub(super) name: String,
     /// Writes every byte of the target item: the flat parts converted, zeros where walks write.
     pub(super) kernel: Kernel,
     /// What happens after the kernel, for each item of a run, in order.
-    pub(super) walks: Vec<Walk>,
+    pub(super) walks: Vec<WalkStep>,
     /// Alignment of the target item.
     pub(super) align: usize,
 }
 
-impl Item {
+impl ItemPlan {
     /// What its kernel was made of.
     pub(super) fn program(&self) -> &Program {
         self.kernel.program()
@@ -32,7 +32,7 @@ impl Item {
 
 /// Something that a kernel cannot do. All positions are relative to the item.
 #[derive(Debug)]
-pub(super) struct Walk {
+pub(super) struct WalkStep {
     /// The target field, an index into [`Program::paths`].
     pub(super) path: u32,
     pub(super) action: Action,

@@ -22,7 +22,7 @@ pub(super) struct Template {
 impl Template {
     /// Writes `value` as a `ty` of `format`, or says why it is none.
     pub(super) fn new(format: &Format, ty: &Type, value: &Value) -> Result<Template, String> {
-        let mut writer = Writer::new(format, format.size_of(ty));
+        let mut writer = DefaultWriter::new(format, format.size_of(ty));
         writer.write(ty, value, TemplateOffset::Fixed(0))?;
         Ok(writer.finish())
     }
@@ -37,7 +37,7 @@ impl Template {
         if format.size_of(ty) > MOST_UNSET {
             return Err(format!("more than {MOST_UNSET} bytes would have to be filled with defaults"));
         }
-        let mut writer = Writer::new(format, format.size_of(ty));
+        let mut writer = DefaultWriter::new(format, format.size_of(ty));
         writer.unset(ty, TemplateOffset::Fixed(0))?;
         Ok(Some(writer.finish()))
     }
@@ -135,7 +135,7 @@ impl TemplateOffset {
 /// Deepest nesting of a default. Defaults of fields in defaults could otherwise go on for ever in recursive records.
 const DEPTH: usize = 128;
 
-struct Writer<'a> {
+struct DefaultWriter<'a> {
     format: &'a Format,
     depth: usize,
     /// The definitions with defaults in them, once somebody asked.
@@ -143,10 +143,10 @@ struct Writer<'a> {
     template: Template,
 }
 
-impl<'a> Writer<'a> {
-    fn new(format: &'a Format, size: usize) -> Writer<'a> {
+impl<'a> DefaultWriter<'a> {
+    fn new(format: &'a Format, size: usize) -> DefaultWriter<'a> {
         let template = Template { fixed: vec![0; size], heap: Vec::new(), align: 1, slots: Vec::new() };
-        Writer { format, depth: 0, defaulted: OnceCell::new(), template }
+        DefaultWriter { format, depth: 0, defaulted: OnceCell::new(), template }
     }
 
     fn finish(self) -> Template {

@@ -11,7 +11,7 @@ use std::collections::HashMap;
 
 use super::Plan;
 use super::steps::{
-    Action, CaseWalk, ItemId, Otherwise, Payload, Text, TextKind, ValueFrom, ValueTo, ValueWalk, VariantWalk, Walk,
+    Action, CaseWalk, ItemId, Otherwise, Payload, Text, TextKind, ValueFrom, ValueTo, ValueWalk, VariantWalk, WalkStep,
 };
 use super::template::{self, Template};
 use crate::wire::{Slots, read_uint, write_uint};
@@ -157,7 +157,7 @@ impl<'a> Walker<'a> {
         Ok(())
     }
 
-    fn walk(&mut self, walk: &Walk, spot: Spot) -> Done {
+    fn walk(&mut self, walk: &WalkStep, spot: Spot) -> Done {
         match &walk.action {
             Action::Text(text) => self.text(text, spot),
             Action::Value(value) => self.value(value, spot),

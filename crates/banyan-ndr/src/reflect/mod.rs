@@ -14,7 +14,7 @@ pub use get::FromItem;
 pub use item::Item;
 pub(crate) use walk::Budget;
 
-use path::Segment;
+use path::PathSegment;
 
 use crate::wire::Slots;
 use crate::{DecodeError, DefId, Definition, Format, Type};
@@ -72,8 +72,8 @@ impl<'a> RecordView<'a> {
         let mut item = self.root();
         for segment in segments {
             item = match segment {
-                Segment::Name(name) => item.field(name),
-                Segment::Index(index) => item.index(index),
+                PathSegment::Name(name) => item.field(name),
+                PathSegment::Index(index) => item.index(index),
             }
             .map_err(|error| at_path(error, path))?;
         }

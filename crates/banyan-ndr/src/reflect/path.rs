@@ -8,7 +8,7 @@ use std::fmt;
 
 /// One step of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Segment<'p> {
+pub(crate) enum PathSegment<'p> {
     /// A field of a record, or a case of a variant.
     Name(&'p str),
     /// An item of an array or list.
@@ -30,7 +30,7 @@ impl fmt::Display for BadPath {
 }
 
 /// Takes a path apart. The empty path is the record itself.
-pub(crate) fn parse(text: &str) -> Result<Vec<Segment<'_>>, BadPath> {
+pub(crate) fn parse(text: &str) -> Result<Vec<PathSegment<'_>>, BadPath> {
     let mut segments = Vec::new();
     let mut rest = text;
     while !rest.is_empty() {
@@ -41,7 +41,7 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Segment<'_>>, BadPath> {
             if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
                 return Err(bad("an index must be a decimal number"));
             }
-            segments.push(Segment::Index(digits.parse().map_err(|_| bad("an index too large for this machine"))?));
+            segments.push(PathSegment::Index(digits.parse().map_err(|_| bad("an index too large for this machine"))?));
             rest = behind;
         } else {
             let name = match (segments.is_empty(), rest.strip_prefix('.')) {
@@ -51,7 +51,7 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Segment<'_>>, BadPath> {
                 (false, None) => return Err(bad("a name must be joined by a dot")),
             };
             let (name, behind) = split_name(name).map_err(bad)?;
-            segments.push(Segment::Name(name));
+            segments.push(PathSegment::Name(name));
             rest = behind;
         }
     }
@@ -91,12 +91,12 @@ mod tests {
         assert_eq!(
             segments,
             [
-                Segment::Name("mesh"),
-                Segment::Name("elems"),
-                Segment::Index(3),
-                Segment::Index(0),
-                Segment::Name("odd.name"),
-                Segment::Name("temp"),
+                PathSegment::Name("mesh"),
+                PathSegment::Name("elems"),
+                PathSegment::Index(3),
+                PathSegment::Index(0),
+                PathSegment::Name("odd.name"),
+                PathSegment::Name("temp"),
             ]
         );
         assert_eq!(parse("").unwrap(), []);

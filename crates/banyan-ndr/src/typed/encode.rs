@@ -232,7 +232,7 @@ impl<'r> Message<'r> {
 
 /// Bytes the writer was given by reference, and how many of its own bytes come before them.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Segment<'r> {
+pub(super) struct LentBytes<'r> {
     pub(super) owned_before: usize,
     pub(super) bytes: &'r [u8],
 }
@@ -240,8 +240,8 @@ pub(super) struct Segment<'r> {
 /// All that a body has by reference: one segment at least. The first is apart, because most that have any have one.
 #[derive(Debug, Clone)]
 pub(super) struct Passed<'r> {
-    first: Segment<'r>,
-    more: Vec<Segment<'r>>,
+    first: LentBytes<'r>,
+    more: Vec<LentBytes<'r>>,
     /// Bytes in all of them.
     pub(super) len: usize,
 }
@@ -249,7 +249,7 @@ pub(super) struct Passed<'r> {
 impl<'r> Passed<'r> {
     /// Those before and one more. By value, because a writer that is given a reference to does not lie in registers.
     #[inline(never)]
-    pub(super) fn with(before: Option<Box<Passed<'r>>>, segment: Segment<'r>) -> Box<Passed<'r>> {
+    pub(super) fn with(before: Option<Box<Passed<'r>>>, segment: LentBytes<'r>) -> Box<Passed<'r>> {
         match before {
             Some(mut passed) => {
                 passed.more.push(segment);
@@ -261,7 +261,7 @@ impl<'r> Passed<'r> {
     }
 
     /// All, in order.
-    pub(super) fn segments(&self) -> impl Iterator<Item = Segment<'r>> + Clone {
+    pub(super) fn segments(&self) -> impl Iterator<Item = LentBytes<'r>> + Clone {
         std::iter::once(self.first).chain(self.more.iter().copied())
     }
 }

@@ -10,7 +10,7 @@
 
 use std::collections::HashMap;
 
-use super::encode::{Passed, Segment};
+use super::encode::{LentBytes, Passed};
 use super::sink::{Deferred, Entry, MOST, Sink, Slot};
 use super::{Record, Wire, memory};
 use crate::EncodeError;
@@ -166,7 +166,7 @@ impl<'r> Sink<'r> for Writer<'r> {
         if bytes.len() < self.threshold {
             self.owned.extend_from_slice(bytes);
         } else {
-            self.passed = Some(Passed::with(self.passed.take(), Segment { owned_before: self.owned.len(), bytes }));
+            self.passed = Some(Passed::with(self.passed.take(), LentBytes { owned_before: self.owned.len(), bytes }));
             self.longer = self.longer.wrapping_add(bytes.len());
         }
         place.at
@@ -249,7 +249,7 @@ impl<'r> Quick<'r> {
             self.given_up = true;
             return;
         }
-        let segment = Segment { owned_before: self.owned.len(), bytes };
+        let segment = LentBytes { owned_before: self.owned.len(), bytes };
         self.passed = Some(Passed::with(self.passed.take(), segment));
         self.longer = self.longer.wrapping_add(bytes.len());
     }

@@ -163,7 +163,7 @@ impl Writer<'_> {
         self.uint(at + width, width, count as u128);
     }
 
-    fn room(&mut self, len: usize, align: usize) -> usize {
+    fn reserve(&mut self, len: usize, align: usize) -> usize {
         let at = self.body.len().next_multiple_of(align);
         self.body.resize(at + len, 0);
         at
@@ -171,7 +171,7 @@ impl Writer<'_> {
 
     fn bytes(&mut self, at: usize, bytes: &[u8]) {
         if !bytes.is_empty() {
-            let target = self.room(bytes.len(), 1);
+            let target = self.reserve(bytes.len(), 1);
             self.body[target..].copy_from_slice(bytes);
             self.pointer(at, target);
             self.count(at, bytes.len());
@@ -195,7 +195,7 @@ impl Writer<'_> {
             (Type::Str, Value::Str(text)) => self.bytes(at, text.as_bytes()),
             (Type::Bytes, Value::Bytes(bytes)) => self.bytes(at, bytes),
             (Type::CStr, Value::Str(text)) => {
-                let target = self.room(text.len() + 1, 1);
+                let target = self.reserve(text.len() + 1, 1);
                 self.body[target..target + text.len()].copy_from_slice(text.as_bytes());
                 self.pointer(at, target);
             }
@@ -219,7 +219,7 @@ impl Writer<'_> {
                 self.value(item, value, at + *value_at as usize);
             }
             (Type::Ref { item, .. }, value) => {
-                let target = self.room(self.format.size_of(item), self.format.align_of(item));
+                let target = self.reserve(self.format.size_of(item), self.format.align_of(item));
                 self.pointer(at, target);
                 self.value(item, value, target);
             }
@@ -229,7 +229,7 @@ impl Writer<'_> {
             }
             (Type::List { item }, Value::List(items)) => {
                 if !items.is_empty() {
-                    let target = self.room(items.len() * self.format.size_of(item), self.format.align_of(item));
+                    let target = self.reserve(items.len() * self.format.size_of(item), self.format.align_of(item));
                     self.pointer(at, target);
                     self.count(at, items.len());
                     self.array(item, &[items.len()], Order::Row, value, target);
@@ -239,7 +239,7 @@ impl Writer<'_> {
                 let lengths = lengths(value, dims.len());
                 if !lengths.contains(&0) {
                     let count = lengths.iter().product::<usize>();
-                    let target = self.room(count * self.format.size_of(item), self.format.align_of(item));
+                    let target = self.reserve(count * self.format.size_of(item), self.format.align_of(item));
                     self.pointer(at, target);
                     self.array(item, &lengths, *order, value, target);
                 }

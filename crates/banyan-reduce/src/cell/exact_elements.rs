@@ -68,8 +68,8 @@ impl ExactElements {
     }
 
     pub(crate) fn partial(&self, out: &mut Writer<'_>, at: Places<'_>) {
-        let limbs_at = out.room(at.field(0), self.sums.len() * LIMBS, 8);
-        let special_at = out.room(at.field(1), self.sums.len(), 1);
+        let limbs_at = out.reserve(at.field(0), self.sums.len() * LIMBS, 8);
+        let special_at = out.reserve(at.field(1), self.sums.len(), 1);
         for (index, sum) in self.sums.iter().enumerate() {
             sum.write(out, limbs_at + index * LIMBS * 8, special_at + index);
         }

@@ -87,7 +87,7 @@ impl HyperLogLog {
         if used * ENTRY >= REGISTERS {
             return out.bytes(at.field(0), &self.registers[..]);
         }
-        let place = out.room(at.field(0), used * ENTRY, 1);
+        let place = out.reserve(at.field(0), used * ENTRY, 1);
         let used = self.registers.iter().enumerate().filter(|(_, register)| **register > 0);
         for (position, (index, register)) in used.enumerate() {
             let [low, high] = (index as u16).to_le_bytes();

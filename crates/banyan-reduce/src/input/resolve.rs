@@ -19,7 +19,8 @@ pub(crate) struct Resolved {
 impl Resolved {
     /// Follows a path.
     pub(crate) fn new(format: &Format, path: &Path, as_number: bool) -> Result<Resolved, Unresolved> {
-        let mut follower = Follower { format, ty: format.root_type(), owner: None, way: Way::Place(0), many: false };
+        let mut follower =
+            Follower { format, ty: format.root_type(), owner: None, way: PathSoFar::Place(0), many: false };
         path.steps.iter().try_for_each(|step| follower.step(step))?;
         while follower.array().is_some() {
             follower.all();
@@ -34,9 +35,9 @@ impl Resolved {
         };
         let ty = follower.ty;
         let access = match follower.way {
-            Way::Place(at) => Access::Place { at, ty },
-            Way::Run { at, count, stride, within } => Access::Run(RunAccess { at, count, stride, within, ty }),
-            Way::Steps => Access::Walk(path.steps.clone()),
+            PathSoFar::Place(at) => Access::Place { at, ty },
+            PathSoFar::Run { at, count, stride, within } => Access::Run(RunAccess { at, count, stride, within, ty }),
+            PathSoFar::Steps => Access::Walk(path.steps.clone()),
         };
         Ok(Resolved { access, kind, many: follower.many })
     }
@@ -67,7 +68,7 @@ impl From<String> for Unresolved {
 }
 
 /// What the way is so far.
-enum Way {
+enum PathSoFar {
     Place(usize),
     Run { at: usize, count: Count, stride: usize, within: usize },
     Steps,
@@ -78,7 +79,7 @@ struct Follower<'f> {
     ty: Type,
     /// The record that the last field belongs to, and where it begins, if that is fixed: arrays have lengths there.
     owner: Option<(DefId, usize)>,
-    way: Way,
+    way: PathSoFar,
     many: bool,
 }
 
@@ -103,7 +104,7 @@ impl Follower<'_> {
     fn through_references(&mut self) {
         while let Type::Optional { item, .. } | Type::Ref { item, .. } = &self.ty {
             self.ty = (**item).clone();
-            self.way = Way::Steps;
+            self.way = PathSoFar::Steps;
         }
     }
 
@@ -128,12 +129,12 @@ impl Follower<'_> {
                 let offset = field.offset as usize;
                 self.owner = None;
                 match &mut self.way {
-                    Way::Place(at) => {
+                    PathSoFar::Place(at) => {
                         self.owner = Some((id, *at));
                         *at += offset;
                     }
-                    Way::Run { within, .. } => *within += offset,
-                    Way::Steps => {}
+                    PathSoFar::Run { within, .. } => *within += offset,
+                    PathSoFar::Steps => {}
                 }
                 self.ty = field.ty.clone();
                 Ok(())
@@ -143,7 +144,7 @@ impl Follower<'_> {
                 let missing = || Unresolved::Missing(format!("{} has no case {name}", self.format.variant(*id).name));
                 let case = case.ok_or_else(missing)?;
                 self.ty = case.payload.clone().ok_or_else(|| format!("case {name} carries nothing"))?;
-                self.way = Way::Steps;
+                self.way = PathSoFar::Steps;
                 Ok(())
             }
             Type::Array { .. } | Type::List { .. } | Type::Sized { .. } => {
@@ -159,14 +160,14 @@ impl Follower<'_> {
         };
         match (&self.ty, &mut self.way) {
             (Type::Array { dims, .. }, way) if dims.len() == 1 => {
-                if index >= dims[0] as usize && !matches!(way, Way::Steps) {
+                if index >= dims[0] as usize && !matches!(way, PathSoFar::Steps) {
                     return Err(format!("there is no item {index}, only {}", dims[0]));
                 }
                 let offset = index * self.format.size_of(&item);
                 match way {
-                    Way::Place(at) => *at += offset,
-                    Way::Run { within, .. } => *within += offset,
-                    Way::Steps => {}
+                    PathSoFar::Place(at) => *at += offset,
+                    PathSoFar::Run { within, .. } => *within += offset,
+                    PathSoFar::Steps => {}
                 }
                 self.ty = item;
             }
@@ -174,17 +175,17 @@ impl Follower<'_> {
                 // A row: its other dimensions are indexed next.
                 let (dims, order) = (dims[1..].to_vec(), Order::Row);
                 self.ty = Type::Array { item: item.into(), dims, order };
-                self.way = Way::Steps;
+                self.way = PathSoFar::Steps;
             }
             (Type::Sized { dims, .. }, _) if dims.len() > 1 => {
                 // How long its rows are shows in each record, when it is walked.
                 let rest = vec![1; dims.len() - 1];
                 self.ty = Type::Array { item: item.into(), dims: rest, order: Order::Row };
-                self.way = Way::Steps;
+                self.way = PathSoFar::Steps;
             }
             _ => {
                 self.ty = item;
-                self.way = Way::Steps;
+                self.way = PathSoFar::Steps;
             }
         }
         self.owner = None;
@@ -198,15 +199,15 @@ impl Follower<'_> {
         let stride = self.format.size_of(&item);
         let (at, owner) = (
             match self.way {
-                Way::Place(at) => Some(at),
+                PathSoFar::Place(at) => Some(at),
                 _ => None,
             },
             self.owner.take(),
         );
         let count = at.and_then(|_| count(self.format, &self.ty, owner));
         self.way = match (at, count) {
-            (Some(at), Some(count)) => Way::Run { at, count, stride, within: 0 },
-            _ => Way::Steps,
+            (Some(at), Some(count)) => PathSoFar::Run { at, count, stride, within: 0 },
+            _ => PathSoFar::Steps,
         };
         self.ty = item;
     }

@@ -107,13 +107,13 @@ impl Writer {
             let padding = " ".repeat(width - ranks.chars().count());
             let quantity = quantity(count, threads.count_of(&class.ranks));
             let who = self.paint(code, &format!("{quantity:>0$}  {ranks}", self.counts));
-            let line = format!("{who}{padding}  {}{}", doing(&steps, class), self.whereabouts(report, &class.ranks));
+            let line = format!("{who}{padding}  {}{}", doing(&steps, class), self.process_of(report, &class.ranks));
             self.line(&line);
         }
     }
 
     /// Where to attach a debugger, if there is one process.
-    fn whereabouts(&self, report: &Report, ranks: &RankSet) -> String {
+    fn process_of(&self, report: &Report, ranks: &RankSet) -> String {
         if ranks.len() != 1 || report.tree.ranks().len() == 1 {
             return String::new();
         }
@@ -221,7 +221,7 @@ fn doing(steps: &[StackNode<'_>], class: &Class<'_>) -> String {
         [] => "not read".into(),
         [stack] => {
             let innermost = stack.len().saturating_sub(TELLING);
-            let own = parting(steps, stack, class.ranks.len()).min(stack.len().saturating_sub(1));
+            let own = shared_depth(steps, stack, class.ranks.len()).min(stack.len().saturating_sub(1));
             let telling = if own == 0 { &stack[innermost..] } else { &stack[own..] };
             match telling {
                 [first, second, _, .., last] => format!("{} → {} → … → {}", name(first), name(second), name(last)),
@@ -240,7 +240,7 @@ fn doing(steps: &[StackNode<'_>], class: &Class<'_>) -> String {
 }
 
 /// How many steps of a stack more ranks take than these.
-fn parting(steps: &[StackNode<'_>], stack: &[&Frame], ranks: u64) -> usize {
+fn shared_depth(steps: &[StackNode<'_>], stack: &[&Frame], ranks: u64) -> usize {
     let (mut from, mut end) = (0, steps.len());
     for (depth, frame) in stack.iter().enumerate() {
         match direct(steps, from, end).find(|at| steps[*at].frame == *frame) {

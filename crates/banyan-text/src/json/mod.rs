@@ -12,7 +12,7 @@ use serde::ser::Serialize;
 use serde_json::value::RawValue;
 
 use self::read::Destination;
-use self::write::{Typed, Writing};
+use self::write::{JsonWriting, Typed};
 use super::TextError;
 use super::error::line_and_column;
 use super::path::Depth;
@@ -85,7 +85,7 @@ fn with_typed<T>(
     write: impl FnOnce(&Typed<'_>) -> Result<T, serde_json::Error>,
 ) -> Result<T, TextError> {
     let root_type = record.format.root_type();
-    let writing = Writing {
+    let writing = JsonWriting {
         format: &record.format,
         sharing: Sharing::of(&record.format, &root_type, &record.root, &record.shared),
         path: RefCell::new(Path::default()),

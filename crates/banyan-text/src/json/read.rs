@@ -73,7 +73,7 @@ impl<'de> Visitor<'de> for Destination<'_, '_, 'de> {
             }
         };
         let item = behind(self.ty).item().expect("arrays and lists have items");
-        Items { reading: self.reading, item, dims: &dims, depth: self.depth }.visit_seq(list)
+        ReadItems { reading: self.reading, item, dims: &dims, depth: self.depth }.visit_seq(list)
     }
 
     fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<Value, A::Error> {
@@ -266,14 +266,14 @@ impl<'f, 'de> Destination<'_, 'f, 'de> {
 }
 
 /// The items of a list, or the lists of an array's further dimensions.
-struct Items<'c, 'f, 'd> {
+struct ReadItems<'c, 'f, 'd> {
     reading: &'c mut Reading<'f>,
     item: &'f Type,
     dims: &'d [Option<u32>],
     depth: Depth,
 }
 
-impl<'de> DeserializeSeed<'de> for Items<'_, '_, '_> {
+impl<'de> DeserializeSeed<'de> for ReadItems<'_, '_, '_> {
     type Value = Value;
 
     fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<Value, D::Error> {
@@ -281,7 +281,7 @@ impl<'de> DeserializeSeed<'de> for Items<'_, '_, '_> {
     }
 }
 
-impl<'de> Visitor<'de> for Items<'_, '_, '_> {
+impl<'de> Visitor<'de> for ReadItems<'_, '_, '_> {
     type Value = Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -296,7 +296,7 @@ impl<'de> Visitor<'de> for Items<'_, '_, '_> {
             let reading = &mut *self.reading;
             let next = match self.dims {
                 [_, further @ ..] if !further.is_empty() => {
-                    list.next_element_seed(Items { reading, item: self.item, dims: further, depth })?
+                    list.next_element_seed(ReadItems { reading, item: self.item, dims: further, depth })?
                 }
                 _ => list.next_element_seed(Destination { reading, ty: self.item, depth, table: None })?,
             };

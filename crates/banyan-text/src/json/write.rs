@@ -13,7 +13,7 @@ use banyan_ndr::internals::FieldValues;
 use banyan_ndr::{DefId, F16, Format, Type, Value};
 
 /// One record on its way into text.
-pub(super) struct Writing<'a> {
+pub(super) struct JsonWriting<'a> {
     pub(super) format: &'a Format,
     pub(super) sharing: Sharing<'a>,
     /// Where in the record the writer is; after an error, where it happened.
@@ -22,7 +22,7 @@ pub(super) struct Writing<'a> {
 
 /// A value and what it is.
 pub(super) struct Typed<'a> {
-    pub(super) writing: &'a Writing<'a>,
+    pub(super) writing: &'a JsonWriting<'a>,
     pub(super) ty: &'a Type,
     pub(super) value: &'a Value,
     pub(super) depth: Depth,
@@ -112,13 +112,13 @@ impl<'a> Typed<'a> {
     /// The table of shared values, as a member of the root.
     fn table<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
         if self.is_root && !self.writing.sharing.entries().is_empty() {
-            map.serialize_entry(SHARED, &Entries { writing: self.writing, depth: self.depth })?;
+            map.serialize_entry(SHARED, &JsonEntries { writing: self.writing, depth: self.depth })?;
         }
         Ok(())
     }
 
-    fn items(&self, item: &'a Type, rank: usize) -> Items<'a> {
-        Items { writing: self.writing, item, rank, value: self.value, depth: self.depth }
+    fn items(&self, item: &'a Type, rank: usize) -> WriteItems<'a> {
+        WriteItems { writing: self.writing, item, rank, value: self.value, depth: self.depth }
     }
 
     fn scalar<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
@@ -168,15 +168,15 @@ fn serialize_int<S: Serializer>(value: i128, out: S) -> Result<S::Ok, S::Error> 
 }
 
 /// Items of a list, or lists of them for the further dimensions of an array.
-struct Items<'a> {
-    writing: &'a Writing<'a>,
+struct WriteItems<'a> {
+    writing: &'a JsonWriting<'a>,
     item: &'a Type,
     rank: usize,
     value: &'a Value,
     depth: Depth,
 }
 
-impl Serialize for Items<'_> {
+impl Serialize for WriteItems<'_> {
     fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
         let depth = self.depth.level().map_err(S::Error::custom)?;
         let Value::List(items) = self.value else { return Err(S::Error::custom("the value is no list")) };
@@ -191,7 +191,7 @@ impl Serialize for Items<'_> {
                     depth,
                     is_root: false,
                 }),
-                _ => list.serialize_element(&Items { value, depth, rank: self.rank - 1, ..*self }),
+                _ => list.serialize_element(&WriteItems { value, depth, rank: self.rank - 1, ..*self }),
             }?;
             self.writing.path.borrow_mut().leave();
         }
@@ -200,12 +200,12 @@ impl Serialize for Items<'_> {
 }
 
 /// The table of shared values.
-struct Entries<'a> {
-    writing: &'a Writing<'a>,
+struct JsonEntries<'a> {
+    writing: &'a JsonWriting<'a>,
     depth: Depth,
 }
 
-impl Serialize for Entries<'_> {
+impl Serialize for JsonEntries<'_> {
     fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
         let entries = self.writing.sharing.entries();
         let mut list = out.serialize_seq(Some(entries.len()))?;

@@ -19,7 +19,7 @@ pub(super) fn read(format: &Format, text: &str, limits: &Limits, skip_unknown: b
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let root_type = format.root_type();
     let mut state = Reading::new(format, text, limits, skip_unknown);
-    let mut entries = Entries::default();
+    let mut entries = XmlEntries::default();
     let depth = Depth::root(limits);
     let root = Elements::new(&mut state, text, 0)
         .document(|elements, start| elements.element(start, &root_type, depth, Some(&mut entries)))?;
@@ -50,25 +50,25 @@ fn unplaced(state: &Reading<'_>, text: &str, reason: String) -> TextError {
 
 /// Where the shared values stand in the text. What they are is known when all that refers to them has been read.
 #[derive(Default)]
-struct Entries {
+struct XmlEntries {
     found: bool,
     spans: Vec<(usize, usize)>,
 }
 
-enum Failure {
+enum XmlReadFailure {
     Syntax(String),
     Value(String),
 }
 
-impl From<quick_xml::Error> for Failure {
-    fn from(error: quick_xml::Error) -> Failure {
-        Failure::Syntax(error.to_string())
+impl From<quick_xml::Error> for XmlReadFailure {
+    fn from(error: quick_xml::Error) -> XmlReadFailure {
+        XmlReadFailure::Syntax(error.to_string())
     }
 }
 
-impl From<String> for Failure {
-    fn from(reason: String) -> Failure {
-        Failure::Value(reason)
+impl From<String> for XmlReadFailure {
+    fn from(reason: String) -> XmlReadFailure {
+        XmlReadFailure::Value(reason)
     }
 }
 
@@ -100,14 +100,14 @@ impl<'c, 'f, 't> Elements<'c, 'f, 't> {
     /// Reads the one element of the part.
     fn document(
         mut self,
-        read: impl FnOnce(&mut Self, BytesStart<'t>) -> Result<Value, Failure>,
+        read: impl FnOnce(&mut Self, BytesStart<'t>) -> Result<Value, XmlReadFailure>,
     ) -> Result<Value, TextError> {
         let result = self.only_element(read);
         result.map_err(|failure| {
             let (line, column) = line_and_column(self.text, self.position());
             match failure {
-                Failure::Syntax(reason) => TextError::Syntax { line, column, reason },
-                Failure::Value(reason) => {
+                XmlReadFailure::Syntax(reason) => TextError::Syntax { line, column, reason },
+                XmlReadFailure::Value(reason) => {
                     TextError::Value { path: self.state.path.or(self.state.format.name()), line, column, reason }
                 }
             }
@@ -116,8 +116,8 @@ impl<'c, 'f, 't> Elements<'c, 'f, 't> {
 
     fn only_element(
         &mut self,
-        read: impl FnOnce(&mut Self, BytesStart<'t>) -> Result<Value, Failure>,
-    ) -> Result<Value, Failure> {
+        read: impl FnOnce(&mut Self, BytesStart<'t>) -> Result<Value, XmlReadFailure>,
+    ) -> Result<Value, XmlReadFailure> {
         let start = loop {
             match self.xml.read_event()? {
                 Event::Decl(_) if self.base == 0 => {}
@@ -139,23 +139,25 @@ impl<'c, 'f, 't> Elements<'c, 'f, 't> {
     }
 
     /// Passes over what may stand between elements; all else is an error.
-    fn pass(&self, event: Event<'_>) -> Result<(), Failure> {
+    fn pass(&self, event: Event<'_>) -> Result<(), XmlReadFailure> {
         match event {
             Event::Comment(_) => Ok(()),
             Event::Text(text) if text.xml10_content().trim_ascii().is_empty() => Ok(()),
             Event::Text(_) | Event::CData(_) | Event::GeneralRef(_) => {
-                Err(Failure::Value("text where only elements can be".into()))
+                Err(XmlReadFailure::Value("text where only elements can be".into()))
             }
-            Event::DocType(_) => Err(Failure::Syntax("a document type is not allowed".into())),
-            Event::PI(_) | Event::Decl(_) => Err(Failure::Syntax("a processing instruction is not allowed".into())),
-            Event::Eof => Err(Failure::Syntax("the text ends in the middle".into())),
-            Event::Start(_) | Event::Empty(_) => Err(Failure::Value("an element where none can be".into())),
-            Event::End(_) => Err(Failure::Value("an element is missing".into())),
+            Event::DocType(_) => Err(XmlReadFailure::Syntax("a document type is not allowed".into())),
+            Event::PI(_) | Event::Decl(_) => {
+                Err(XmlReadFailure::Syntax("a processing instruction is not allowed".into()))
+            }
+            Event::Eof => Err(XmlReadFailure::Syntax("the text ends in the middle".into())),
+            Event::Start(_) | Event::Empty(_) => Err(XmlReadFailure::Value("an element where none can be".into())),
+            Event::End(_) => Err(XmlReadFailure::Value("an element is missing".into())),
         }
     }
 
     /// The next element within the current one; `None` at its end.
-    fn next(&mut self) -> Result<Option<BytesStart<'t>>, Failure> {
+    fn next(&mut self) -> Result<Option<BytesStart<'t>>, XmlReadFailure> {
         loop {
             match self.xml.read_event()? {
                 Event::Start(start) => return Ok(Some(start)),
@@ -165,13 +167,13 @@ impl<'c, 'f, 't> Elements<'c, 'f, 't> {
         }
     }
 
-    fn marks(&self, start: &BytesStart<'_>) -> Result<Marks, Failure> {
+    fn marks(&self, start: &BytesStart<'_>) -> Result<Marks, XmlReadFailure> {
         let mut marks = Marks::default();
         for (number, attribute) in start.attributes().enumerate() {
             if number == MOST_ATTRIBUTES {
-                return Err(Failure::Syntax(format!("an element has more than {MOST_ATTRIBUTES} attributes")));
+                return Err(XmlReadFailure::Syntax(format!("an element has more than {MOST_ATTRIBUTES} attributes")));
             }
-            let attribute = attribute.map_err(|error| Failure::Syntax(error.to_string()))?;
+            let attribute = attribute.map_err(|error| XmlReadFailure::Syntax(error.to_string()))?;
             let (key, value): (&str, &str) = (attribute.key.as_ref(), &attribute.value);
             match (key, value) {
                 (NIL, "true" | "1") => marks.nil = true,
@@ -182,7 +184,7 @@ impl<'c, 'f, 't> Elements<'c, 'f, 't> {
                 }
                 (ENCODING, BASE64) => marks.base64 = true,
                 _ if key == "xmlns" || key.starts_with("xmlns:") => {}
-                _ => return Err(Failure::Value(format!("attribute {}={} is unknown", key, shown(value)))),
+                _ => return Err(XmlReadFailure::Value(format!("attribute {}={} is unknown", key, shown(value)))),
             }
         }
         Ok(marks)
@@ -194,27 +196,27 @@ impl<'c, 'f, 't> Elements<'c, 'f, 't> {
         start: BytesStart<'t>,
         ty: &'f Type,
         depth: Depth,
-        mut table: Option<&mut Entries>,
-    ) -> Result<Value, Failure> {
+        mut table: Option<&mut XmlEntries>,
+    ) -> Result<Value, XmlReadFailure> {
         let marks = self.marks(&start)?;
         let inner = behind(ty);
         if marks.base64 && !matches!(inner, Type::CStr) {
-            return Err(Failure::Value(format!("{ENCODING} is only for C strings")));
+            return Err(XmlReadFailure::Value(format!("{ENCODING} is only for C strings")));
         }
         if let Some(number) = marks.reference {
             let value = self.state.refer(number, ty)?;
             return match self.next_field(&mut table)? {
                 None => Ok(value),
-                Some(_) => Err(Failure::Value(format!("an element in one with {REFERENCE}"))),
+                Some(_) => Err(XmlReadFailure::Value(format!("an element in one with {REFERENCE}"))),
             };
         }
         if marks.nil {
             if !may_be_null(ty) {
-                return Err(Failure::Value(format!("nil where the format has {}", self.type_name(ty))));
+                return Err(XmlReadFailure::Value(format!("nil where the format has {}", self.type_name(ty))));
             }
             return self
                 .next()?
-                .map_or(Ok(Value::Null), |_| Err(Failure::Value("an element in one that is nil".into())));
+                .map_or(Ok(Value::Null), |_| Err(XmlReadFailure::Value("an element in one that is nil".into())));
         }
         match inner {
             Type::Record(id) => self.record(*id, depth.record()?, table),
@@ -232,18 +234,18 @@ impl<'c, 'f, 't> Elements<'c, 'f, 't> {
     }
 
     /// The next element that is not the table of shared values, which is noted.
-    fn next_field(&mut self, table: &mut Option<&mut Entries>) -> Result<Option<BytesStart<'t>>, Failure> {
+    fn next_field(&mut self, table: &mut Option<&mut XmlEntries>) -> Result<Option<BytesStart<'t>>, XmlReadFailure> {
         while let Some(start) = self.next()? {
             let Some(entries) = table.as_deref_mut().filter(|_| start.name().as_ref() == SHARED) else {
                 return Ok(Some(start));
             };
             if std::mem::replace(&mut entries.found, true) {
-                return Err(Failure::Value(format!("{SHARED} stands here twice")));
+                return Err(XmlReadFailure::Value(format!("{SHARED} stands here twice")));
             }
             let mut from = self.position();
             while let Some(item) = self.next()? {
                 if item.name().as_ref() != ITEM {
-                    return Err(Failure::Value(format!("{} in {SHARED}", shown(item.name().as_ref()))));
+                    return Err(XmlReadFailure::Value(format!("{} in {SHARED}", shown(item.name().as_ref()))));
                 }
                 self.xml.read_to_end(item.name())?;
                 entries.spans.push((from, self.position()));
@@ -253,7 +255,7 @@ impl<'c, 'f, 't> Elements<'c, 'f, 't> {
         Ok(None)
     }
 
-    fn record(&mut self, id: DefId, depth: Depth, mut table: Option<&mut Entries>) -> Result<Value, Failure> {
+    fn record(&mut self, id: DefId, depth: Depth, mut table: Option<&mut XmlEntries>) -> Result<Value, XmlReadFailure> {
         let record = self.state.format.record(id);
         let mut values: Vec<Option<Value>> = vec![None; record.fields.len()];
         let mut expected = 0;
@@ -261,7 +263,7 @@ impl<'c, 'f, 't> Elements<'c, 'f, 't> {
             let name = name_of(&start);
             match position_of(self.state.format, id, expected, &name) {
                 Some(position) if values[position].is_some() => {
-                    return Err(Failure::Value(format!("{} stands here twice", shown(&name))));
+                    return Err(XmlReadFailure::Value(format!("{} stands here twice", shown(&name))));
                 }
                 Some(position) => {
                     let field = &record.fields[position];
@@ -279,10 +281,15 @@ impl<'c, 'f, 't> Elements<'c, 'f, 't> {
         Ok(self.state.complete(record, values)?)
     }
 
-    fn variant(&mut self, id: DefId, depth: Depth, mut table: Option<&mut Entries>) -> Result<Value, Failure> {
+    fn variant(
+        &mut self,
+        id: DefId,
+        depth: Depth,
+        mut table: Option<&mut XmlEntries>,
+    ) -> Result<Value, XmlReadFailure> {
         let variant = self.state.format.variant(id);
         let Some(start) = self.next_field(&mut table)? else {
-            return Err(Failure::Value(format!("no case of {}", variant.name)));
+            return Err(XmlReadFailure::Value(format!("no case of {}", variant.name)));
         };
         let name = name_of(&start);
         let case = self.state.format.case_of(id, &name);
@@ -292,22 +299,25 @@ impl<'c, 'f, 't> Elements<'c, 'f, 't> {
             Some(ty) => Some(Box::new(self.element(start, ty, depth, None)?)),
             None => match self.next()? {
                 None => None,
-                Some(_) => return Err(Failure::Value("an element in a case without payload".into())),
+                Some(_) => return Err(XmlReadFailure::Value("an element in a case without payload".into())),
             },
         };
         self.state.path.leave();
         match self.next_field(&mut table)? {
             None => Ok(Value::Case(case.name.clone(), payload)),
-            Some(_) => Err(Failure::Value(format!("an element beside case {}: a variant has one", case.name))),
+            Some(_) => Err(XmlReadFailure::Value(format!("an element beside case {}: a variant has one", case.name))),
         }
     }
 
-    fn items(&mut self, item: &'f Type, dims: &[Option<u32>], depth: Depth) -> Result<Value, Failure> {
+    fn items(&mut self, item: &'f Type, dims: &[Option<u32>], depth: Depth) -> Result<Value, XmlReadFailure> {
         let depth = depth.level()?;
         let mut items = Vec::new();
         while let Some(start) = self.next()? {
             if start.name().as_ref() != ITEM {
-                return Err(Failure::Value(format!("{} where only {ITEM} can be", shown(start.name().as_ref()))));
+                return Err(XmlReadFailure::Value(format!(
+                    "{} where only {ITEM} can be",
+                    shown(start.name().as_ref())
+                )));
             }
             self.state.path.enter_item(items.len());
             items.push(match &dims[1..] {
@@ -318,14 +328,14 @@ impl<'c, 'f, 't> Elements<'c, 'f, 't> {
         }
         match dims[0] {
             Some(len) if items.len() as u64 != u64::from(len) => {
-                Err(Failure::Value(format!("{} items where the format has {len}", items.len())))
+                Err(XmlReadFailure::Value(format!("{} items where the format has {len}", items.len())))
             }
             _ => Ok(Value::List(items)),
         }
     }
 
     /// The text of an element that has no elements, up to its end.
-    fn text(&mut self) -> Result<String, Failure> {
+    fn text(&mut self) -> Result<String, XmlReadFailure> {
         let mut text = String::new();
         loop {
             match self.xml.read_event()? {
@@ -336,8 +346,8 @@ impl<'c, 'f, 't> Elements<'c, 'f, 't> {
                     None => {
                         let name = entity.into_inner();
                         let known = quick_xml::escape::resolve_predefined_entity(&name);
-                        let known =
-                            known.ok_or_else(|| Failure::Syntax(format!("entity {} is unknown", shown(&name))))?;
+                        let known = known
+                            .ok_or_else(|| XmlReadFailure::Syntax(format!("entity {} is unknown", shown(&name))))?;
                         text.push_str(known);
                     }
                 },

@@ -23,44 +23,44 @@ pub(super) fn to_string(record: &DynRecord, pretty: bool) -> Result<String, Text
 pub(super) fn write<W: io::Write>(record: &DynRecord, out: Writer<W>) -> Result<W, TextError> {
     let root_type = record.format.root_type();
     let sharing = Sharing::of(&record.format, &root_type, &record.root, &record.shared);
-    let mut writing = Writing { format: &record.format, sharing, path: Path::default(), out };
+    let mut writing = XmlWriting { format: &record.format, sharing, path: Path::default(), out };
     let mut start = BytesStart::new(escape_name(record.format.name()).into_owned());
     start.push_attribute(("xmlns:xsi", XSI));
     let depth = Depth::root(&Limits::default());
     match writing.element(start, &root_type, &record.root, depth, true) {
         Ok(()) => Ok(writing.out.into_inner()),
-        Err(Failure::Io(error)) => Err(TextError::Io(error)),
-        Err(Failure::Value(reason)) => {
+        Err(XmlWriteFailure::Io(error)) => Err(TextError::Io(error)),
+        Err(XmlWriteFailure::Value(reason)) => {
             Err(TextError::Unwritable { path: writing.path.or(record.format.name()), reason })
         }
     }
 }
 
-enum Failure {
+enum XmlWriteFailure {
     Io(io::Error),
     Value(String),
 }
 
-impl From<io::Error> for Failure {
-    fn from(error: io::Error) -> Failure {
-        Failure::Io(error)
+impl From<io::Error> for XmlWriteFailure {
+    fn from(error: io::Error) -> XmlWriteFailure {
+        XmlWriteFailure::Io(error)
     }
 }
 
-impl From<String> for Failure {
-    fn from(reason: String) -> Failure {
-        Failure::Value(reason)
+impl From<String> for XmlWriteFailure {
+    fn from(reason: String) -> XmlWriteFailure {
+        XmlWriteFailure::Value(reason)
     }
 }
 
-struct Writing<'a, W> {
+struct XmlWriting<'a, W> {
     format: &'a Format,
     sharing: Sharing<'a>,
     path: Path<'a>,
     out: Writer<W>,
 }
 
-impl<'a, W: io::Write> Writing<'a, W> {
+impl<'a, W: io::Write> XmlWriting<'a, W> {
     /// Writes the element that `start` begins, with a value of type `ty` in it.
     fn element(
         &mut self,
@@ -69,7 +69,7 @@ impl<'a, W: io::Write> Writing<'a, W> {
         value: &'a Value,
         depth: Depth,
         is_root: bool,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), XmlWriteFailure> {
         let nullable = matches!(ty, Type::Optional { .. } | Type::CStr | Type::Ref { nullable: true, .. });
         match (ty, value) {
             (_, Value::Shared(key)) => {
@@ -114,8 +114,8 @@ impl<'a, W: io::Write> Writing<'a, W> {
         start: BytesStart<'_>,
         is_root: bool,
         depth: Depth,
-        content: impl FnOnce(&mut Self) -> Result<(), Failure>,
-    ) -> Result<(), Failure> {
+        content: impl FnOnce(&mut Self) -> Result<(), XmlWriteFailure>,
+    ) -> Result<(), XmlWriteFailure> {
         self.out.write_event(Event::Start(start.borrow()))?;
         content(self)?;
         if is_root && !self.sharing.entries().is_empty() {
@@ -131,7 +131,7 @@ impl<'a, W: io::Write> Writing<'a, W> {
         Ok(self.out.write_event(Event::End(start.to_end()))?)
     }
 
-    fn definition(&mut self, ty: &'a Type, value: &'a Value, depth: Depth) -> Result<(), Failure> {
+    fn definition(&mut self, ty: &'a Type, value: &'a Value, depth: Depth) -> Result<(), XmlWriteFailure> {
         match (ty, value) {
             (Type::Record(id), Value::Record(values)) => self.fields(*id, values, depth),
             (Type::Variant(id), Value::Case(name, payload)) => {
@@ -142,7 +142,7 @@ impl<'a, W: io::Write> Writing<'a, W> {
                 match (&case.payload, payload) {
                     (None, None) => self.out.write_event(Event::Empty(start))?,
                     (Some(ty), Some(value)) => self.element(start, ty, value, depth, false)?,
-                    _ => return Err(Failure::Value("its payload is there or not, against the format".into())),
+                    _ => return Err(XmlWriteFailure::Value("its payload is there or not, against the format".into())),
                 }
                 self.path.leave();
                 Ok(())
@@ -151,10 +151,10 @@ impl<'a, W: io::Write> Writing<'a, W> {
         }
     }
 
-    fn fields(&mut self, id: DefId, values: &'a [(String, Value)], depth: Depth) -> Result<(), Failure> {
+    fn fields(&mut self, id: DefId, values: &'a [(String, Value)], depth: Depth) -> Result<(), XmlWriteFailure> {
         let given = FieldValues::new(self.format, id, values);
         if let Some(name) = given.unknown {
-            return Err(Failure::Value(format!("the format has no field {name}")));
+            return Err(XmlWriteFailure::Value(format!("the format has no field {name}")));
         }
         for (field, value) in self.format.record(id).fields.iter().zip(given.values) {
             self.path.enter(&field.name);
@@ -172,14 +172,14 @@ impl<'a, W: io::Write> Writing<'a, W> {
         items: &'a [Value],
         rank: usize,
         depth: Depth,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), XmlWriteFailure> {
         let depth = depth.level()?;
         self.out.write_event(Event::Start(start.borrow()))?;
         for (index, value) in items.iter().enumerate() {
             self.path.enter_item(index);
             match value {
                 Value::List(items) if rank > 1 => self.list(BytesStart::new(ITEM), item, items, rank - 1, depth)?,
-                _ if rank > 1 => return Err(Failure::Value("the value is no list".into())),
+                _ if rank > 1 => return Err(XmlWriteFailure::Value("the value is no list".into())),
                 _ => self.element(BytesStart::new(ITEM), item, value, depth, false)?,
             }
             self.path.leave();
@@ -187,7 +187,7 @@ impl<'a, W: io::Write> Writing<'a, W> {
         Ok(self.out.write_event(Event::End(start.to_end()))?)
     }
 
-    fn text(&mut self, start: BytesStart<'_>, text: &str) -> Result<(), Failure> {
+    fn text(&mut self, start: BytesStart<'_>, text: &str) -> Result<(), XmlWriteFailure> {
         let text = escape_text(text);
         let mut escaped = quick_xml::escape::escape(text);
         if escaped.contains('\r') {
@@ -199,7 +199,7 @@ impl<'a, W: io::Write> Writing<'a, W> {
         Ok(self.out.write_event(Event::End(start.to_end()))?)
     }
 
-    fn scalar(&self, ty: &Type, value: &Value) -> Result<String, Failure> {
+    fn scalar(&self, ty: &Type, value: &Value) -> Result<String, XmlWriteFailure> {
         Ok(match (ty, value) {
             (Type::Int { .. }, Value::Int(value)) => value.to_string(),
             (Type::Int { .. }, Value::UInt(value)) => value.to_string(),
@@ -220,7 +220,7 @@ impl<'a, W: io::Write> Writing<'a, W> {
         })
     }
 
-    fn misfit(&self, ty: &Type) -> Failure {
-        Failure::Value(format!("the value is no {}", self.format.type_name(ty)))
+    fn misfit(&self, ty: &Type) -> XmlWriteFailure {
+        XmlWriteFailure::Value(format!("the value is no {}", self.format.type_name(ty)))
     }
 }

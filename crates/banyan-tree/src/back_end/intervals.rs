@@ -9,7 +9,7 @@ use bytes::Bytes;
 
 use super::BackEnd;
 use crate::error::TreeError;
-use crate::ids::{StreamId, Wave};
+use crate::ids::{StreamId, WaveNumber};
 use crate::node::SendError;
 use crate::pending::{ToSend, check_length};
 
@@ -40,7 +40,7 @@ impl BackEnd {
             let tag = self.interval_tags.remove(&stream).unwrap_or_default();
             self.contribute_interval(stream, complete, tag, None)?;
         }
-        while let Err(error) = self.driver.node_mut().pass_over(stream, Wave(until)) {
+        while let Err(error) = self.driver.node_mut().pass_over(stream, WaveNumber(until)) {
             match error {
                 SendError::Full => self.wait(None)?,
                 SendError::Succeeded => return Err(TreeError::Succeeded { rank: self.rank() }),
@@ -143,14 +143,14 @@ impl BackEnd {
         stream: StreamId,
         record: &impl ToSend,
         deadline: Option<Instant>,
-    ) -> Result<Wave, TreeError> {
+    ) -> Result<WaveNumber, TreeError> {
         let mut body = Vec::new();
         record.write_to(&mut body)?;
         self.contribute_complete(stream, deadline)?;
         let Some(alignment) = self.aligned.get_mut(&stream) else { return Err(TreeError::NoStream(stream)) };
         alignment.reach(self.driver.node().next_wave(stream).unwrap_or_default().0);
         let complete = alignment.take(record.format(), &body)?;
-        let wave = Wave(alignment.current());
+        let wave = WaveNumber(alignment.current());
         let before = *self.interval_tags.get_or_insert_with(stream, || record.tag());
         if let Some(complete) = complete {
             self.interval_tags.insert(stream, record.tag());
@@ -173,7 +173,7 @@ impl BackEnd {
         self.contribute_complete(stream, deadline)?;
         let Aligned { wave, format, body } = aligned;
         self.driver.formats().learn(&format)?;
-        self.complete.insert(stream, (Wave(wave), Bodies::one(format.id(), shared(body)).tagged(tag)));
+        self.complete.insert(stream, (WaveNumber(wave), Bodies::one(format.id(), shared(body)).tagged(tag)));
         self.contribute_complete(stream, deadline)
     }
 

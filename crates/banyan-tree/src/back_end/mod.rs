@@ -20,7 +20,7 @@ use crate::combiner::Combiners;
 use crate::driver::{Credentials, Driver, Invited, Note, NoteError, silent_links};
 use crate::error::{TreeError, unfiltered};
 use crate::format_book::{FormatBook, MOST_OF_MEMBER, SentFormats};
-use crate::ids::{Level, StreamId, Wave};
+use crate::ids::{Level, StreamId, WaveNumber};
 use crate::incoming::Incoming;
 use crate::invitation::Invitation;
 use crate::node::{Node, Received, Report, SendError, StreamCounters};
@@ -58,7 +58,7 @@ pub struct BackEnd {
     /// The tags of the records of their intervals that have begun: of each the first.
     interval_tags: SortedMap<StreamId, u32>,
     /// Their intervals that are complete and found no room.
-    complete: SortedMap<StreamId, (Wave, Bodies)>,
+    complete: SortedMap<StreamId, (WaveNumber, Bodies)>,
     combiners: Arc<Combiners>,
     /// The stream that was looked at last: the others have their turn first.
     last: StreamId,
@@ -329,7 +329,7 @@ impl BackEnd {
     /// When this member has no part in the stream, the record cannot be encoded, is of an interval that is over or far ahead, or
     /// the network has ended. A stream that the front-end has closed is no error, because it may do so at any time: the record is
     /// dropped, and counted ([`dropped_for_closed`](Self::dropped_for_closed)).
-    pub fn send<R: Record>(&mut self, stream: StreamId, record: &R) -> Result<Wave, TreeError> {
+    pub fn send<R: Record>(&mut self, stream: StreamId, record: &R) -> Result<WaveNumber, TreeError> {
         self.send_timeout(stream, record, Deadline::NEVER)
     }
 
@@ -343,7 +343,7 @@ impl BackEnd {
         stream: StreamId,
         record: &R,
         limit: impl Into<Deadline>,
-    ) -> Result<Wave, TreeError> {
+    ) -> Result<WaveNumber, TreeError> {
         self.send_any(stream, &Typed(record), limit.into())
     }
 
@@ -351,7 +351,7 @@ impl BackEnd {
     ///
     /// # Errors
     /// As [`send`](Self::send).
-    pub fn send_dyn(&mut self, stream: StreamId, record: &DynRecord) -> Result<Wave, TreeError> {
+    pub fn send_dyn(&mut self, stream: StreamId, record: &DynRecord) -> Result<WaveNumber, TreeError> {
         self.send_dyn_timeout(stream, record, Deadline::NEVER)
     }
 
@@ -364,7 +364,7 @@ impl BackEnd {
         stream: StreamId,
         record: &DynRecord,
         limit: impl Into<Deadline>,
-    ) -> Result<Wave, TreeError> {
+    ) -> Result<WaveNumber, TreeError> {
         let body = record.to_body()?;
         self.send_any(stream, &Body(&record.format, &body), limit.into())
     }
@@ -373,7 +373,7 @@ impl BackEnd {
     ///
     /// # Errors
     /// As [`send`](Self::send), and [`TreeError::Body`] when the body is not a record of the format.
-    pub fn send_body(&mut self, stream: StreamId, format: &Format, body: &[u8]) -> Result<Wave, TreeError> {
+    pub fn send_body(&mut self, stream: StreamId, format: &Format, body: &[u8]) -> Result<WaveNumber, TreeError> {
         self.send_body_timeout(stream, format, body, Deadline::NEVER)
     }
 
@@ -387,7 +387,7 @@ impl BackEnd {
         format: &Format,
         body: &[u8],
         limit: impl Into<Deadline>,
-    ) -> Result<Wave, TreeError> {
+    ) -> Result<WaveNumber, TreeError> {
         check_body(format, body)?;
         self.send_any(stream, &Body(format, body), limit.into())
     }
@@ -398,7 +398,7 @@ impl BackEnd {
         stream: StreamId,
         record: &impl ToSend,
         limit: Deadline,
-    ) -> Result<Wave, TreeError> {
+    ) -> Result<WaveNumber, TreeError> {
         match self.send_open(stream, record, limit.instant()) {
             Err(TreeError::NoStream(closed)) if closed == stream => {
                 self.aligned.remove(&stream);
@@ -421,7 +421,7 @@ impl BackEnd {
         stream: StreamId,
         record: &impl ToSend,
         deadline: Option<Instant>,
-    ) -> Result<Wave, TreeError> {
+    ) -> Result<WaveNumber, TreeError> {
         self.ensure_member()?;
         let format = record.format();
         if self.aligns(stream)? {
@@ -453,7 +453,7 @@ impl BackEnd {
     }
 
     /// The wave of the record that is sent next on a stream.
-    fn wave_of_next(&mut self, stream: StreamId) -> Result<Wave, TreeError> {
+    fn wave_of_next(&mut self, stream: StreamId) -> Result<WaveNumber, TreeError> {
         let next = self.driver.node().next_wave(stream).ok_or(TreeError::NoStream(stream))?;
         let pending = self.pending.get_mut(&stream).ok_or(TreeError::NoStream(stream))?;
         let wave = pending.next_wave(next);

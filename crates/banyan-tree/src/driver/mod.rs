@@ -28,8 +28,8 @@ use alarm::Alarm;
 use closed_children::{ClosedChildren, Fate};
 pub(crate) use credentials::{Credentials, silent_links};
 use dialling::{Attempts, Tunnel};
-use memory::Below;
-pub(crate) use note::{Above, Invited, Note, NoteError, secret_of};
+use memory::ChildrenMemory;
+pub(crate) use note::{Invited, NodeAbove, Note, NoteError, secret_of};
 use tree_link::{TreeLink, rank_of};
 
 use crate::format_book::{FormatBook, MOST_OF_MEMBER};
@@ -76,7 +76,7 @@ pub(crate) struct Driver {
     /// A link to the parent that is there before the node asks for one.
     inherited: Option<(NodeId, TreeLink)>,
     /// Memory that this node shares with its children.
-    below: Option<Below>,
+    below: Option<ChildrenMemory>,
     /// The link to a parent that shares its memory with this node.
     above: Option<LinkId>,
     /// Ends its long sleeps, once it shares the memory of a parent, and so a host with many; and those of others on the poller.
@@ -298,7 +298,7 @@ impl Driver {
 
     /// Has memory to share with children, those that are there included. Where the system refuses there are sockets.
     pub(crate) fn share(&mut self) {
-        let Ok(mut below) = Below::new() else { return };
+        let Ok(mut below) = ChildrenMemory::new() else { return };
         if self.poller.register_bell(below.bell(), MEMORY).is_err() {
             return;
         }
@@ -454,7 +454,7 @@ impl Driver {
         self.node_at = self.node.deadline().map(|at| self.begin + Duration::from_nanos(at.0));
         let listeners = self.listeners.iter().filter_map(Listener::timeout).min();
         let closed_children = self.closed_children.deadline();
-        let memory = self.below.as_ref().and_then(Below::deadline);
+        let memory = self.below.as_ref().and_then(ChildrenMemory::deadline);
         let times =
             [deadline, self.node_at, listeners, self.tick_at, self.look_at, self.hurry_at, closed_children, memory];
         let next = times.into_iter().flatten().min()?;

@@ -40,14 +40,14 @@ pub(crate) struct Note {
     /// When links are encrypted.
     pub(crate) encryption: Encryption,
     /// Those above, nearest first.
-    pub(crate) above: Vec<Above>,
+    pub(crate) above: Vec<NodeAbove>,
     /// Whom it is for, if it is a member.
     pub(crate) member: Option<Invited>,
 }
 
 /// A node above.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Above {
+pub(crate) struct NodeAbove {
     pub(crate) node: NodeId,
     pub(crate) level: Level,
     pub(crate) addresses: Vec<Address>,
@@ -76,7 +76,7 @@ impl Note {
     /// The same, for those below a node.
     pub(crate) fn below(&self, node: NodeId, level: Level, addresses: Vec<Address>) -> Note {
         let mut note = self.clone();
-        note.above.insert(0, Above { node, level, addresses });
+        note.above.insert(0, NodeAbove { node, level, addresses });
         note
     }
 
@@ -97,7 +97,7 @@ impl Note {
 
     /// The ancestry that a node begins with.
     pub(crate) fn ancestry(&self) -> Ancestry {
-        let one = |above: &Above| Ancestor {
+        let one = |above: &NodeAbove| Ancestor {
             itself: Candidate { node: above.node, level: above.level },
             children: Vec::new(),
         };
@@ -141,7 +141,7 @@ impl Note {
         push(&mut text, format_args!("patience {adrift} {orphan} {heartbeat} {silence} {unanswered} {stopped}\n"));
         let encrypts = u8::from(self.encryption != Encryption::Never);
         push(&mut text, format_args!("tree {capacity} {seed} {encrypts}\n"));
-        for Above { node, level, addresses } in &self.above {
+        for NodeAbove { node, level, addresses } in &self.above {
             push(&mut text, format_args!("above {} {}", node.0, level.0));
             addresses.iter().for_each(|address| push(&mut text, format_args!(" {address}")));
             text.push(b"\n");
@@ -226,10 +226,10 @@ impl FromStr for Note {
     }
 }
 
-fn read_above(words: &[&str]) -> Option<Above> {
+fn read_above(words: &[&str]) -> Option<NodeAbove> {
     let [node, level, addresses @ ..] = words else { return None };
     let addresses: Result<Vec<Address>, _> = addresses.iter().map(|word| word.parse()).collect();
-    Some(Above { node: NodeId(node.parse().ok()?), level: Level(level.parse().ok()?), addresses: addresses.ok()? })
+    Some(NodeAbove { node: NodeId(node.parse().ok()?), level: Level(level.parse().ok()?), addresses: addresses.ok()? })
 }
 
 fn numbers<const N: usize>(words: &[&str]) -> Option<[u64; N]> {
@@ -254,12 +254,12 @@ mod tests {
     use super::*;
 
     fn note() -> Note {
-        let above = Above {
+        let above = NodeAbove {
             node: NodeId(3),
             level: Level(2),
             addresses: vec!["unix:@name".parse().unwrap(), "tcp:[::1]:77".parse().unwrap()],
         };
-        let top = Above { node: NodeId(0), level: Level(0), addresses: Vec::new() };
+        let top = NodeAbove { node: NodeId(0), level: Level(0), addresses: Vec::new() };
         Note {
             network: SessionId([7; 16]),
             secret: Secret::from_bytes([9; 32]),

@@ -10,7 +10,7 @@ use rustix::fs::OFlags;
 use rustix::net::sockopt::{self, Timeout};
 
 use super::dialling::Dialling;
-use super::memory::{Above, Below};
+use super::memory::{ChildrenMemory, ParentMemory};
 use crate::format_book::FormatBook;
 use crate::ids::NodeId;
 use crate::link_protocol::{Arrival, FrameMemory, LinkProtocol, Next, Way};
@@ -38,7 +38,7 @@ pub(super) struct TreeLink {
     link: Link,
     protocol: LinkProtocol,
     /// The memory of the parent, if it is shared.
-    above: Option<Box<Above>>,
+    above: Option<Box<ParentMemory>>,
     is_watching: bool,
     /// Whether reading waits for something to read.
     waits: bool,
@@ -51,12 +51,12 @@ pub(super) struct TreeLink {
 }
 
 /// The memory that small frames may go through: the parent's, or the node's own.
-struct Memory<'a> {
-    above: Option<&'a mut Above>,
-    below: Option<&'a mut Below>,
+struct LinkMemory<'a> {
+    above: Option<&'a mut ParentMemory>,
+    below: Option<&'a mut ChildrenMemory>,
 }
 
-impl FrameMemory for Memory<'_> {
+impl FrameMemory for LinkMemory<'_> {
     fn write(&mut self, way: Way, frame: &Frame, by_socket: u32, is_expected: bool) -> bool {
         match (way, &mut self.below, &mut self.above) {
             (Way::Below(place), Some(below), _) => below.send(place, frame, by_socket),
@@ -121,7 +121,7 @@ impl TreeLink {
     }
 
     /// Offers a child a place in the node's memory, if that is on this host and was offered none.
-    pub(super) fn offer_memory(&mut self, below: &mut Below) {
+    pub(super) fn offer_memory(&mut self, below: &mut ChildrenMemory) {
         if self.protocol.may_offer()
             && self.link.capabilities().contains(SHARED_MEMORY)
             && self.link.can_hand_over()
@@ -134,7 +134,7 @@ impl TreeLink {
 
     /// Shares the memory that the parent has offered. Where it cannot be had the socket does.
     pub(super) fn share_memory(&mut self, place: u32, poller: &Poller, token: u64) {
-        let shared = |handed: Handed| Above::new(handed, place).ok();
+        let shared = |handed: Handed| ParentMemory::new(handed, place).ok();
         if let Some(above) = self.link.take_descriptors().and_then(shared)
             && poller.register_bell(above.bell(), token).is_ok()
         {
@@ -226,8 +226,8 @@ impl TreeLink {
 
     /// Moves what waits into shared memory, if there is some, or into the link as far as there is credit, and sends it;
     /// whether the link had anything to do. Nothing goes into the node's own memory where that is not given.
-    pub(super) fn flush(&mut self, formats: &FormatBook, below: Option<&mut Below>, now: Instant) -> bool {
-        let mut memory = Memory { above: self.above.as_deref_mut(), below };
+    pub(super) fn flush(&mut self, formats: &FormatBook, below: Option<&mut ChildrenMemory>, now: Instant) -> bool {
+        let mut memory = LinkMemory { above: self.above.as_deref_mut(), below };
         self.protocol.flush(&mut self.link, &mut memory, formats);
         if let Some(above) = &mut self.above {
             above.announce();
@@ -245,9 +245,9 @@ impl TreeLink {
         &mut self,
         book: &mut AddressBook,
         formats: &FormatBook,
-        below: &mut Option<Below>,
+        below: &mut Option<ChildrenMemory>,
     ) -> Option<Arrival> {
-        let mut memory = Memory { above: self.above.as_deref_mut(), below: below.as_mut() };
+        let mut memory = LinkMemory { above: self.above.as_deref_mut(), below: below.as_mut() };
         self.protocol.next(&mut self.link, &mut memory, book, formats)
     }
 

@@ -51,7 +51,7 @@ pub use shape::Shape;
 use shared::{Core, SharedNetwork};
 pub use stream::{Stream, Wave};
 
-use crate::driver::{Above, Invited, Note};
+use crate::driver::{Invited, NodeAbove, Note};
 use crate::error::TreeError;
 use crate::ids::{NodeId, StreamId};
 use crate::invitation::Invitation;
@@ -183,7 +183,7 @@ impl Network {
         let place = core.driver.node().nodes().into_iter().find(|place| place.node == agent);
         if let (Some(place), Some(addresses)) = (place, core.driver.addresses_of(agent)) {
             let addresses = addresses.to_vec();
-            note.above.insert(0, Above { node: agent, level: place.level, addresses });
+            note.above.insert(0, NodeAbove { node: agent, level: place.level, addresses });
         }
         Ok(Invitation { note })
     }

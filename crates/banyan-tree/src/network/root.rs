@@ -11,7 +11,7 @@ use banyan_link::{Bell, Encryption, Secret, SessionId};
 
 use super::NetworkOptions;
 use crate::combiner::Combiners;
-use crate::driver::{Above, Credentials, Driver, Note};
+use crate::driver::{Credentials, Driver, NodeAbove, Note};
 use crate::error::TreeError;
 use crate::format_book::FormatBook;
 use crate::ids::{Level, NodeId};
@@ -44,7 +44,7 @@ impl Root {
         let node = Node::front_end(options.node.clone(), Arc::new(filters));
         let mut driver = Driver::new(node, formats, Credentials::front_end(&note))?;
         let addresses = driver.listen(is_one_host, options.only_tcp)?;
-        note.above.push(Above { node: NodeId::ROOT, level: Level(0), addresses });
+        note.above.push(NodeAbove { node: NodeId::ROOT, level: Level(0), addresses });
         Ok(Root { driver, note })
     }
 

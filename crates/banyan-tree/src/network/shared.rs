@@ -16,7 +16,7 @@ use bytes::Bytes;
 use super::everyone;
 use crate::driver::Driver;
 use crate::error::TreeError;
-use crate::ids::{StreamId, Wave as WaveNumber};
+use crate::ids::{StreamId, WaveNumber};
 use crate::node::{Delivery, Report};
 use crate::record_reader::SharedReader;
 use crate::reports::Reports;
@@ -25,7 +25,7 @@ use crate::reports::Reports;
 pub(super) struct SharedNetwork {
     core: Mutex<Core>,
     /// Whoever holds it waits for links.
-    waiting: Mutex<Waiting>,
+    waiting: Mutex<PollerState>,
     /// Told whenever something has come.
     pub(super) changed: Condvar,
     /// Ready when a link is.
@@ -37,7 +37,7 @@ pub(super) struct SharedNetwork {
 pub(super) struct Core {
     pub(super) driver: Driver,
     /// Waves that were taken from the node and not by the caller, by stream.
-    pub(super) taken: HashMap<StreamId, Taken>,
+    pub(super) taken: HashMap<StreamId, TakenWaves>,
     /// The stream of the last wave that was taken of any: the others have their turn first.
     last: StreamId,
     pub(super) events: Reports,
@@ -51,18 +51,18 @@ pub(super) struct Core {
 }
 
 /// Waves that came together, and how many of them the caller has.
-pub(super) struct Taken {
+pub(super) struct TakenWaves {
     delivery: Delivery,
     next: u32,
 }
 
-struct Waiting {
+struct PollerState {
     poller: Poller,
     ready: Vec<Ready>,
 }
 
 /// A wave as it came.
-pub(super) struct Whole {
+pub(super) struct WaveContent {
     pub(super) stream: StreamId,
     pub(super) number: WaveNumber,
     pub(super) members: Arc<RankSet>,
@@ -136,18 +136,18 @@ impl Core {
     }
 
     /// The next wave of a stream that has come.
-    pub(super) fn take(&mut self, stream: StreamId) -> Option<Result<Whole, TreeError>> {
+    pub(super) fn take(&mut self, stream: StreamId) -> Option<Result<WaveContent, TreeError>> {
         if !self.taken.contains_key(&stream) {
             let delivery = self.driver.node_mut().take_waves(stream)?;
-            self.taken.insert(stream, Taken { delivery, next: 0 });
+            self.taken.insert(stream, TakenWaves { delivery, next: 0 });
         }
-        let Taken { delivery, next } = self.taken.get_mut(&stream)?;
+        let TakenWaves { delivery, next } = self.taken.get_mut(&stream)?;
         let number = delivery.number(*next);
         let wave = match &delivery.bodies {
             Ok(bodies) => {
                 let (members, missing) = (Arc::clone(&delivery.members), delivery.missing.clone());
                 let (tag, format, body) = (bodies.tag(), bodies.format(), bodies.body(*next));
-                Ok(Whole { stream, number, members, missing, tag, format, body })
+                Ok(WaveContent { stream, number, members, missing, tag, format, body })
             }
             Err(error) => Err(TreeError::Uncombined { stream, wave: number, cause: error.to_string() }),
         };
@@ -159,7 +159,7 @@ impl Core {
     }
 
     /// The next wave of any stream that has come.
-    pub(super) fn take_any(&mut self) -> Option<Result<Whole, TreeError>> {
+    pub(super) fn take_any(&mut self) -> Option<Result<WaveContent, TreeError>> {
         let first = self.driver.node().stream_after(self.last)?;
         let mut stream = first;
         loop {
@@ -199,7 +199,8 @@ impl SharedNetwork {
     pub(super) fn new(mut core: Core) -> io::Result<SharedNetwork> {
         core.driver.be_watched();
         let poller = core.driver.poller();
-        let (descriptor, waiting) = (poller.try_clone()?, Waiting { poller: poller.try_clone()?, ready: Vec::new() });
+        let (descriptor, waiting) =
+            (poller.try_clone()?, PollerState { poller: poller.try_clone()?, ready: Vec::new() });
         let reader = SharedReader::new(core.driver.formats().clone());
         let (core, waiting) = (Mutex::new(core), Mutex::new(waiting));
         Ok(SharedNetwork { core, waiting, changed: Condvar::new(), descriptor, reader })
@@ -287,8 +288,8 @@ impl SharedNetwork {
     }
 
     /// Waits for links, takes what has come, and leaves the place to others.
-    fn drive(&self, mut waiting: MutexGuard<'_, Waiting>, timeout: Option<Duration>) -> Result<(), TreeError> {
-        let Waiting { poller, ready } = &mut *waiting;
+    fn drive(&self, mut waiting: MutexGuard<'_, PollerState>, timeout: Option<Duration>) -> Result<(), TreeError> {
+        let PollerState { poller, ready } = &mut *waiting;
         let waited = poller.wait_asleep(timeout, ready);
         let mut core = self.core();
         core.driver.handle(ready);

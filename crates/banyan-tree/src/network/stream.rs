@@ -13,7 +13,7 @@ use bytes::Bytes;
 use tracing::{Span, info, info_span, trace};
 
 use super::come;
-use super::shared::{Core, SharedNetwork, Whole};
+use super::shared::{Core, SharedNetwork, WaveContent};
 use crate::error::{TreeError, unfiltered};
 use crate::ids::StreamId;
 use crate::node::{SendError, StreamCounters};
@@ -30,7 +30,7 @@ pub struct Stream {
 /// What has come of a stream: the records of its members, combined.
 pub struct Wave {
     shared: Arc<SharedNetwork>,
-    whole: Whole,
+    whole: WaveContent,
 }
 
 impl Stream {
@@ -313,7 +313,7 @@ impl Stream {
 }
 
 impl Wave {
-    pub(super) fn new(shared: &Arc<SharedNetwork>, whole: Whole) -> Wave {
+    pub(super) fn new(shared: &Arc<SharedNetwork>, whole: WaveContent) -> Wave {
         let (stream, wave) = (whole.stream.0, whole.number.0);
         trace!(stream, wave, members = whole.members.len(), bytes = whole.body.len(), "a wave has come");
         Wave { shared: Arc::clone(shared), whole }

@@ -2,7 +2,7 @@
 //! far more of the same packets: the parts of all members, or what a filter on the way made small. So where it keeps much it
 //! asks, and members say when they have taken everything that was sent before that.
 
-use super::{Node, Stream};
+use super::{Node, NodeStream};
 use crate::ids::{LinkId, StreamId};
 use crate::message::Message;
 
@@ -10,7 +10,7 @@ impl Node {
     /// At the front-end: asks if this much of a stream is kept. Not while some that were asked for are: with the last of
     /// them everyone will have answered.
     pub(super) fn ask_received_beyond(&mut self, id: StreamId, much: usize) {
-        let is_due = |stream: &Stream| stream.log.bytes() >= much && stream.received_asked <= stream.log.start();
+        let is_due = |stream: &NodeStream| stream.log.bytes() >= much && stream.received_asked <= stream.log.start();
         if self.streams.get(&id).is_some_and(|stream| is_due(stream)) {
             self.ask_received(id);
         }
@@ -23,7 +23,7 @@ impl Node {
         for link in stream.log.owing().collect::<Vec<_>>() {
             self.send(link, Message::WantReceipt(id));
         }
-        if self.rank.is_some() {
+        if self.role.is_member() {
             self.report_received(id);
         }
     }

@@ -12,7 +12,7 @@ use crate::ids::{Epoch, LinkId, NodeId};
 use crate::message::{Candidate, NodeInfo};
 
 #[derive(Debug)]
-pub(super) struct Below {
+pub(super) struct Subtree {
     /// Whose subtree this is.
     own: Candidate,
     places: HashMap<NodeId, NodeInfo>,
@@ -24,9 +24,9 @@ pub(super) struct Below {
     members: HashMap<LinkId, RankSet>,
 }
 
-impl Below {
-    pub(super) fn new(own: Candidate) -> Below {
-        Below {
+impl Subtree {
+    pub(super) fn new(own: Candidate) -> Subtree {
+        Subtree {
             own,
             places: HashMap::new(),
             children: HashMap::new(),

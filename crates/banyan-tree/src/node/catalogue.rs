@@ -8,6 +8,7 @@
 use std::sync::Arc;
 
 use super::Node;
+use super::newcomer::MemberPhase;
 use crate::ids::{LinkId, StreamId};
 use crate::message::{Message, Opening};
 
@@ -44,7 +45,7 @@ impl Node {
         let listed = std::mem::take(&mut self.listed);
         if until <= self.control.next() {
             // Nothing was skipped: a greeting ends.
-            self.is_greeted = true;
+            self.role.member_mut().into_iter().for_each(|member| member.phase = MemberPhase::Arrived);
             return;
         }
         self.forget_streams_but(|id| listed.contains_key(&id));

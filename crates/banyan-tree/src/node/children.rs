@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use banyan_boot::RankSet;
 
-use super::{Action, EARLY_STREAMS_OF_CHILD, Node};
+use super::{Action, Node};
 use crate::ids::{LinkId, NodeId, StreamId, Time};
 use crate::message::{Attach, Gone, Message, NodeInfo, Resume};
 use crate::run::Run;
@@ -18,7 +18,7 @@ impl Node {
             // It is not a child any more, or never was.
             return self.actions.push_back(Action::Close(link));
         };
-        self.note_early(link, &message);
+        self.note_unopened(link, &message);
         let (rank, before) = (self.rank_of(child), self.actions.len());
         let taken = match message {
             Message::Run(run) => {
@@ -131,16 +131,13 @@ impl Node {
     }
 
     /// Remembers a child that speaks of a stream this node has not heard of: it will be asked again.
-    fn note_early(&mut self, link: LinkId, message: &Message) {
+    fn note_unopened(&mut self, link: LinkId, message: &Message) {
         let (Message::Participate { stream, .. } | Message::Run(Run { stream, .. }) | Message::Withdraw(stream)) =
             message
         else {
             return;
         };
-        let of_child = (link, StreamId::CONTROL)..=(link, StreamId(u32::MAX));
-        if *stream > self.last_opened && self.early_children.range(of_child).count() < EARLY_STREAMS_OF_CHILD {
-            self.early_children.insert((link, *stream));
-        }
+        self.unopened.note_child(link, *stream);
     }
 
     /// Someone wants to be a child.
@@ -187,7 +184,7 @@ impl Node {
 
     /// Those to ask instead, if this node does not take the child.
     fn refuses(&self, attach: &Attach) -> Option<Vec<crate::message::Candidate>> {
-        if self.rank.is_some() || self.ascent.is_orphan() || attach.place.level <= self.ascent.level() {
+        if self.role.is_member() || self.ascent.is_orphan() || attach.place.level <= self.ascent.level() {
             return Some(Vec::new());
         }
         let is_known = self.below.link_of(attach.place.node).is_some();
@@ -230,7 +227,7 @@ impl Node {
         }
         self.complete(&mut resumes, &[], &members);
         raise(&mut resumes, &assured);
-        self.note_early_resumes(link, &resumes);
+        self.unopened.note_resumes(link, &resumes);
         self.note_beginners(&members, &resumes);
         self.is_below_changed = true;
         self.note_successors(&places, now);
@@ -264,7 +261,7 @@ impl Node {
         if self.below.epoch(gone.node).is_none_or(|known| known > gone.epoch) {
             return;
         }
-        if self.root.is_some() {
+        if self.role.is_front_end() {
             self.adrift(gone, now);
         } else {
             self.below.remove(gone.node);
@@ -323,7 +320,7 @@ impl Node {
     /// one that is adrift, or below a child of this node.
     fn known_resumes(&self, node: NodeId) -> Vec<Resume> {
         let mut above = self.below.chain(node);
-        let adrift = above.find_map(|node| self.root.as_ref().and_then(|root| root.resumes_of(node)));
+        let adrift = above.find_map(|node| self.role.front_end().and_then(|front_end| front_end.resumes_of(node)));
         let old_link = self.below.link_towards(node);
         adrift.or(old_link.map(|link| self.received_over(link))).unwrap_or_default()
     }
@@ -339,7 +336,7 @@ impl Node {
             if !self.was_only_there(known, *place, *first) {
                 return Vec::new();
             }
-            let is_adrift = self.root.as_ref().is_some_and(|root| root.is_adrift(place.node));
+            let is_adrift = self.role.front_end().is_some_and(|front_end| front_end.is_adrift(place.node));
             if parents.insert(known.parent) || is_adrift || known.parent == self.id {
                 let resumes = self.known_resumes(place.node);
                 match &mut assured {
@@ -357,8 +354,8 @@ impl Node {
         if known.epoch.life() != place.epoch.life() {
             return false;
         }
-        if let Some(root) = &self.root {
-            return !self.below.chain(place.node).any(|node| root.has_given_up(node));
+        if let Some(front_end) = self.role.front_end() {
+            return !self.below.chain(place.node).any(|node| front_end.has_given_up(node));
         }
         let before = self.below.epoch(first.node).is_some_and(|epoch| epoch.0 + 1 == first.epoch.0);
         let is_with_it =
@@ -367,8 +364,7 @@ impl Node {
     }
 
     fn forget_upwards(&mut self, link: LinkId) {
-        self.early_children.retain(|(early, _)| *early != link);
-        self.early_resumes.retain(|(early, _), _| *early != link);
+        self.unopened.forget_child(link);
         self.below.unlink_child(link);
         self.halted.remove(&link);
         self.answers.remove(&link);

@@ -53,9 +53,9 @@ impl Node {
 
     /// The parent has nothing between these packets for anyone at or below this node.
     pub(super) fn gap(&mut self, id: StreamId, from: u64, until: u64) {
-        let is_member = self.rank.is_some();
+        let is_member = self.role.is_member();
         let Node { joins, streams, .. } = self;
-        let Some(stream) = streams.get_mut(&id) else { return self.note_early_packet(id, from) };
+        let Some(stream) = streams.get_mut(&id) else { return self.unopened.note_packet(id, from) };
         let next = stream.log.next().max(from);
         let taken = if is_member { stream.log.pass_gap(from, until) } else { stream.log.take_gap(from, until, joins) };
         if stream.received_asked == next && next > 0 {

@@ -5,7 +5,8 @@ use std::collections::VecDeque;
 use tracing::debug;
 
 use super::Node;
-use crate::ids::{StreamId, Wave};
+use super::role::NodeRole;
+use crate::ids::{StreamId, WaveNumber};
 
 /// Streams that are remembered: a member that has not heard of so many closings is far behind anyway.
 const REMEMBERED: usize = 1024;
@@ -14,13 +15,13 @@ const REMEMBERED: usize = 1024;
 #[derive(Debug, Default)]
 pub(super) struct Closed {
     /// The last ones, with the wave that would have been this member's next.
-    streams: VecDeque<(StreamId, Wave)>,
+    streams: VecDeque<(StreamId, WaveNumber)>,
     /// Records that were dropped.
     dropped: u64,
 }
 
 impl Closed {
-    fn remember(&mut self, stream: StreamId, next: Wave) {
+    fn remember(&mut self, stream: StreamId, next: WaveNumber) {
         if self.streams.len() == REMEMBERED {
             self.streams.pop_front();
         }
@@ -33,8 +34,10 @@ impl Node {
     pub(super) fn forget_stream(&mut self, id: StreamId) {
         let Some(stream) = self.streams.remove(&id) else { return };
         debug!(stream = id.0, "a stream is closed");
-        if self.rank.is_some_and(|rank| stream.opening.members.contains(rank)) {
-            self.closed.remember(id, stream.sent);
+        if let NodeRole::Member(member) = &mut self.role
+            && stream.opening.members.contains(member.rank)
+        {
+            member.closed.remember(id, stream.sent);
         }
     }
 
@@ -46,14 +49,18 @@ impl Node {
 
     /// At a member: counts records for a stream that was closed as dropped, and gives the wave that the first of them would have
     /// been part of. None if this member had no part in that stream, or it was closed long ago.
-    pub fn drop_for_closed(&mut self, stream: StreamId, records: u32) -> Option<Wave> {
-        let (_, next) = self.closed.streams.iter().rev().find(|(closed, _)| *closed == stream)?;
-        self.closed.dropped += u64::from(records);
+    pub fn drop_for_closed(&mut self, stream: StreamId, records: u32) -> Option<WaveNumber> {
+        let closed = &mut self.role.member_mut()?.closed;
+        let (_, next) = closed.streams.iter().rev().find(|(closed, _)| *closed == stream)?;
+        closed.dropped += u64::from(records);
         Some(*next)
     }
 
     /// At a member: how many records were dropped because their streams had been closed.
     pub fn dropped_for_closed(&self) -> u64 {
-        self.closed.dropped
+        match &self.role {
+            NodeRole::Member(member) => member.closed.dropped,
+            NodeRole::FrontEnd(_) | NodeRole::Agent => 0,
+        }
     }
 }

@@ -3,7 +3,7 @@
 use super::Node;
 use super::ledger::Ledger;
 use super::records::{RecordCounters, Records};
-use super::stream::Stream;
+use super::stream::NodeStream;
 use crate::ids::StreamId;
 use crate::message::Packet;
 use crate::run::Run;
@@ -107,7 +107,7 @@ impl Node {
 }
 
 impl NodeCounters {
-    fn plus(self, stream: &Stream) -> NodeCounters {
+    fn plus(self, stream: &NodeStream) -> NodeCounters {
         let of_ledger = |figure: fn(&Ledger) -> u64| stream.ledger.as_ref().map_or(0, figure);
         NodeCounters {
             children: self.children,

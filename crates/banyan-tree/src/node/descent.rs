@@ -12,8 +12,8 @@ use banyan_reduce::{Bodies, FilterRole};
 use bytes::Bytes;
 
 use super::Node;
-use super::stream::Stream;
-use crate::ids::{StreamId, Wave};
+use super::stream::NodeStream;
+use crate::ids::{StreamId, WaveNumber};
 use crate::message::{Chosen, Packet, Scatter};
 use crate::run::Run;
 use crate::stream_options::Direction;
@@ -21,18 +21,9 @@ use crate::transformation::TransformationError;
 use crate::wire::LONGEST_MESSAGE;
 
 impl Node {
-    /// Where in the tree this node is.
-    pub(super) fn filter_place(&self) -> FilterRole {
-        match (self.root.is_some(), self.rank.is_some()) {
-            (true, _) => FilterRole::Root,
-            (false, true) => FilterRole::Member,
-            (false, false) => FilterRole::Inner,
-        }
-    }
-
     /// What this node's filter makes of a packet of a stream.
     pub(super) fn descend(&mut self, id: StreamId, sequence: u64, packet: Packet) -> Packet {
-        let place = self.filter_place();
+        let place = self.role.filters();
         match self.streams.get_mut(&id) {
             Some(stream) if stream.down.is_some() => {
                 let has_failed_above = matches!(packet.content(), Packet::Failed { .. });
@@ -42,7 +33,7 @@ impl Node {
                 if let (Packet::Failed { cause, .. }, FilterRole::Inner, false) =
                     (made.content(), place, has_failed_above)
                 {
-                    self.uncombined(id, Direction::Down, Wave(sequence), cause);
+                    self.uncombined(id, Direction::Down, WaveNumber(sequence), cause);
                 }
                 made
             }
@@ -51,7 +42,7 @@ impl Node {
     }
 }
 
-impl Stream {
+impl NodeStream {
     fn descend(&mut self, sequence: u64, members: Arc<RankSet>, packet: Packet, place: FilterRole) -> Packet {
         match packet {
             Packet::Chosen(chosen) => {
@@ -111,7 +102,8 @@ impl Stream {
     ) -> Result<(FormatId, Bytes), TransformationError> {
         let Some(filter) = &mut self.down else { return Ok((bodies.format(), bodies.body(0))) };
         let stream = self.opening.stream;
-        let run = Run { stream, first: Wave(sequence), members, is_fresh: true, is_partial, yields: None, bodies };
+        let run =
+            Run { stream, first: WaveNumber(sequence), members, is_fresh: true, is_partial, yields: None, bodies };
         let made = filter.combine(std::slice::from_ref(&run), place)?;
         check_length(made.size())?;
         Ok((made.format(), made.body(0)))

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::{Node, Report};
-use crate::ids::{Level, LinkId, NodeId, StreamId, Wave};
+use crate::ids::{Level, LinkId, NodeId, StreamId, WaveNumber};
 use crate::message::Message;
 use crate::stream_options::Direction;
 
@@ -26,7 +26,7 @@ pub(super) struct ToldFailures {
 
 impl Node {
     /// A filter of this node has failed.
-    pub(super) fn uncombined(&mut self, stream: StreamId, direction: Direction, wave: Wave, cause: &str) {
+    pub(super) fn uncombined(&mut self, stream: StreamId, direction: Direction, wave: WaveNumber, cause: &str) {
         let node = self.id;
         self.report(Report::Uncombined { node, stream, direction, wave, cause: cause.to_owned() });
         if self.tells() && self.failures.streams.insert((stream, direction)) {
@@ -47,7 +47,7 @@ impl Node {
 
     /// Whether this is an agent that has someone to tell. One that only keeps the members of another has no streams of its own.
     fn tells(&self) -> bool {
-        let is_agent = self.rank.is_none() && self.ascent.level() != Level::LOWEST;
+        let is_agent = !self.role.is_member() && self.ascent.level() != Level::LOWEST;
         is_agent && self.ascent.link().is_some() && self.failures.count < MOST
     }
 
@@ -59,10 +59,10 @@ impl Node {
         }
         // An agent that does not cut what it says is nobody's reason to keep more.
         match message {
-            Message::Uncombined { node, stream, direction, wave, cause } if self.root.is_none() => {
+            Message::Uncombined { node, stream, direction, wave, cause } if !self.role.is_front_end() => {
                 self.send_up(Message::Uncombined { node, stream, direction, wave, cause: short(&cause) });
             }
-            Message::Violated { node, child, cause } if self.root.is_none() => {
+            Message::Violated { node, child, cause } if !self.role.is_front_end() => {
                 self.send_up(Message::Violated { node, child, cause: short(&cause) });
             }
             Message::Uncombined { node, stream, direction, wave, cause } => {

@@ -127,16 +127,16 @@ pub(super) struct Inquiry {
 impl Node {
     /// At the front-end: asks every node for its figures. Answers to questions before are forgotten.
     pub fn ask_figures(&mut self) {
-        let Some(root) = &mut self.root else { return };
-        root.inquiry.question += 1;
-        root.inquiry.answers.clear();
-        let question = root.inquiry.question;
+        let Some(front_end) = self.role.front_end_mut() else { return };
+        front_end.inquiry.question += 1;
+        front_end.inquiry.answers.clear();
+        let question = front_end.inquiry.question;
         self.pass_question(question);
     }
 
     /// At the front-end: the answers to the last question that have come.
     pub fn figures(&self) -> Option<&BTreeMap<NodeId, Figures>> {
-        self.root.as_ref().map(|root| &root.inquiry.answers)
+        self.role.front_end().map(|front_end| &front_end.inquiry.answers)
     }
 
     /// Asks those below, and the driver.
@@ -152,7 +152,7 @@ impl Node {
     /// given up.
     pub fn nodes(&self) -> Vec<NodeInfo> {
         let is_there = |place: &&NodeInfo| {
-            let misses = |node| self.root.as_ref().is_some_and(|root| root.misses(node));
+            let misses = |node| self.role.front_end().is_some_and(|front_end| front_end.misses(node));
             self.below.link_towards(place.node).is_some() && !self.below.chain(place.node).any(misses)
         };
         self.below.places().filter(is_there).copied().collect()
@@ -166,8 +166,10 @@ impl Node {
 
     /// A node's answer is on its way.
     pub(super) fn counted(&mut self, question: u32, node: NodeId, figures: Figures) {
-        match &mut self.root {
-            Some(root) if root.inquiry.question == question => _ = root.inquiry.answers.insert(node, figures),
+        match self.role.front_end_mut() {
+            Some(front_end) if front_end.inquiry.question == question => {
+                _ = front_end.inquiry.answers.insert(node, figures)
+            }
             Some(_) => {}
             None => self.send_up(Message::Counted { question, node, figures: Box::new(figures) }),
         }

@@ -3,12 +3,12 @@
 //! Runs of different children overlap in any way. What is [`ready`](Gathering::ready) is cut so that all parts are of the
 //! same waves; several waves are ready at once when children are ahead.
 //!
-//! Whom a node waits for is no question of correctness: the front-end knows who is missing in a wave. Waiting is what makes
+//! Whom a node waits for is no question of correctness: the front-end knows who is missing in a wave. WaitingPacket is what makes
 //! one packet of many.
 
 use std::collections::VecDeque;
 
-use crate::ids::{LinkId, Wave};
+use crate::ids::{LinkId, WaveNumber};
 use crate::run::Run;
 use crate::sorted::SortedMap;
 
@@ -16,9 +16,9 @@ use crate::sorted::SortedMap;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Violation {
     #[error("sent {first} when {expected} was next")]
-    OutOfOrder { first: Wave, expected: Wave },
+    OutOfOrder { first: WaveNumber, expected: WaveNumber },
     #[error("went on to {until}, which is {ahead} waves ahead of what was acknowledged; {allowed} are allowed")]
-    TooFarAhead { until: Wave, ahead: u64, allowed: u64 },
+    TooFarAhead { until: WaveNumber, ahead: u64, allowed: u64 },
     #[error("sent more, while {bytes} bytes of it wait for others; {allowed} are allowed")]
     TooMuch { bytes: usize, allowed: usize },
     #[error("sent a contribution of nobody, or of members that are not of the stream")]
@@ -30,20 +30,20 @@ pub(super) enum Violation {
 #[derive(Debug, Default)]
 pub(super) struct Gathering {
     /// The first wave that was not given out.
-    out: Wave,
-    sources: SortedMap<LinkId, Source>,
+    out: WaveNumber,
+    sources: SortedMap<LinkId, ChildWaves>,
     /// The first wave that someone who is waited for may still contribute to, if anyone is.
-    horizon: Option<Wave>,
+    horizon: Option<WaveNumber>,
     /// Waves before this one do not wait for anyone.
-    forced: Wave,
+    forced: WaveNumber,
     /// How many of those who are waited for have not contributed to that wave.
     missing: usize,
 }
 
 #[derive(Debug)]
-struct Source {
+struct ChildWaves {
     /// The first wave it has not sent.
-    next: Wave,
+    next: WaveNumber,
     is_waited_for: bool,
     runs: VecDeque<Run>,
     /// Of these.
@@ -52,13 +52,13 @@ struct Source {
 
 impl Gathering {
     /// The first wave that was not given out.
-    pub(super) fn out(&self) -> Wave {
+    pub(super) fn out(&self) -> WaveNumber {
         self.out
     }
 
     /// The first wave that no child has contributed to.
-    pub(super) fn front(&self) -> Wave {
-        self.sources.values().map(|source| source.next).fold(self.out, Wave::max)
+    pub(super) fn front(&self) -> WaveNumber {
+        self.sources.values().map(|source| source.next).fold(self.out, WaveNumber::max)
     }
 
     /// Whether some child is waited for.
@@ -74,7 +74,7 @@ impl Gathering {
     }
 
     /// The children that waves before this one wait for.
-    pub(super) fn waits_for_before(&self, wave: Wave) -> impl Iterator<Item = LinkId> {
+    pub(super) fn waits_for_before(&self, wave: WaveNumber) -> impl Iterator<Item = LinkId> {
         let behind = self.sources.iter().filter(move |(_, source)| source.is_waited_for && source.next < wave);
         behind.map(|(link, _)| *link)
     }
@@ -85,7 +85,7 @@ impl Gathering {
     }
 
     /// Whether this child, which is waited for, has sent this wave.
-    pub(super) fn has_from(&self, link: LinkId, wave: Wave) -> bool {
+    pub(super) fn has_from(&self, link: LinkId, wave: WaveNumber) -> bool {
         self.sources.get(&link).is_some_and(|source| source.next > wave)
     }
 
@@ -95,12 +95,12 @@ impl Gathering {
     }
 
     /// From now on this child is waited for, from this wave on.
-    pub(super) fn participate(&mut self, link: LinkId, next: Wave) {
+    pub(super) fn participate(&mut self, link: LinkId, next: WaveNumber) {
         if self.sources.is_empty() {
             // Nobody will send the waves before.
             self.out = self.out.max(next);
         }
-        let new = Source { next, is_waited_for: true, runs: VecDeque::new(), bytes: 0 };
+        let new = ChildWaves { next, is_waited_for: true, runs: VecDeque::new(), bytes: 0 };
         let source = self.sources.get_or_insert_with(link, || new);
         source.next = source.next.max(next);
         source.is_waited_for = true;
@@ -131,7 +131,7 @@ impl Gathering {
         }
         let was_missing = source.is_waited_for && Some(source.next) == self.horizon;
         source.next = run.end();
-        let late = run.within(Wave(0)..self.out);
+        let late = run.within(WaveNumber(0)..self.out);
         if let Some(in_time) = run.within(self.out..run.end()) {
             source.bytes += in_time.bodies.size();
             source.runs.push_back(in_time);
@@ -147,7 +147,7 @@ impl Gathering {
 
     /// The parts of the next waves of which everything is there, in the order of their lowest members.
     pub(super) fn ready(&mut self) -> Option<Vec<Run>> {
-        let horizon = self.horizon.unwrap_or(Wave(u64::MAX)).max(self.forced);
+        let horizon = self.horizon.unwrap_or(WaveNumber(u64::MAX)).max(self.forced);
         if self.out >= horizon {
             return None;
         }
@@ -176,7 +176,7 @@ impl Gathering {
     }
 
     /// The waves before this one do not wait for anyone.
-    pub(super) fn force(&mut self, until: Wave) {
+    pub(super) fn force(&mut self, until: WaveNumber) {
         self.forced = self.forced.max(until);
     }
 

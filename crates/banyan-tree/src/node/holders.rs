@@ -16,7 +16,7 @@ impl Node {
     /// At the front-end, for a stream that has such a filter: the agents that are above its members now.
     pub(super) fn holders(&self, opening: &Opening) -> Option<BTreeSet<NodeId>> {
         let loses = |text: &str| self.loses(text);
-        self.root.as_ref().filter(|_| opening.options.known_above_members().any(loses))?;
+        self.role.front_end().filter(|_| opening.options.known_above_members().any(loses))?;
         let members = self.below.places().filter(|place| place.rank.is_some_and(|rank| opening.members.contains(rank)));
         Some(members.flat_map(|place| self.agents_above(place.node)).collect())
     }
@@ -36,7 +36,8 @@ impl Node {
     /// At the front-end: an agent has ended, or was given up. Says what went with it.
     pub(super) fn tell_lost_state(&mut self, node: NodeId) {
         let Some(NodeInfo { level, .. }) = self.below.get(node) else { return };
-        let held = |stream: &mut super::Stream| stream.holders.as_mut().is_some_and(|holders| holders.remove(&node));
+        let held =
+            |stream: &mut super::NodeStream| stream.holders.as_mut().is_some_and(|holders| holders.remove(&node));
         let streams: Vec<StreamId> =
             self.streams.iter_mut().filter_map(|(id, stream)| held(stream).then_some(*id)).collect();
         for stream in streams {

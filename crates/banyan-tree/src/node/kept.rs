@@ -4,12 +4,12 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::ids::Wave;
+use crate::ids::WaveNumber;
 use crate::run::Run;
 
 /// The parts of a run before and behind some waves.
-fn outside(run: &Run, waves: Range<Wave>) -> impl Iterator<Item = Run> {
-    let before = run.within(Wave(0)..waves.start);
+fn outside(run: &Run, waves: Range<WaveNumber>) -> impl Iterator<Item = Run> {
+    let before = run.within(WaveNumber(0)..waves.start);
     before.into_iter().chain(run.within(waves.end.max(run.first)..run.end()))
 }
 
@@ -17,7 +17,7 @@ fn outside(run: &Run, waves: Range<Wave>) -> impl Iterator<Item = Run> {
 pub(super) struct Kept {
     runs: VecDeque<Run>,
     bytes: usize,
-    acknowledged: Wave,
+    acknowledged: WaveNumber,
 }
 
 impl Kept {
@@ -49,7 +49,7 @@ impl Kept {
     }
 
     /// The front-end has taken all waves before this one.
-    pub(super) fn acknowledge(&mut self, until: Wave) {
+    pub(super) fn acknowledge(&mut self, until: WaveNumber) {
         if until <= self.acknowledged {
             return;
         }
@@ -64,13 +64,13 @@ impl Kept {
     }
 
     /// Nothing before this record was ever sent.
-    pub(super) fn from(first: Wave) -> Kept {
+    pub(super) fn from(first: WaveNumber) -> Kept {
         Kept { acknowledged: first, ..Kept::default() }
     }
 
     /// The front-end has taken all records before this one. What it has not taken of a run counts by itself: others may wait
     /// for the room.
-    pub(super) fn acknowledge_records(&mut self, until: Wave) {
+    pub(super) fn acknowledge_records(&mut self, until: WaveNumber) {
         self.acknowledge(until);
         if let Some(first) = self.runs.front_mut().filter(|run| run.first < until)
             && let Some(rest) = first.within(until..first.end())
@@ -81,7 +81,7 @@ impl Kept {
     }
 
     /// The first wave the front-end has not taken.
-    pub(super) fn acknowledged(&self) -> Wave {
+    pub(super) fn acknowledged(&self) -> WaveNumber {
         self.acknowledged
     }
 

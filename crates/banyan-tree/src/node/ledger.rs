@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use banyan_boot::RankSet;
 
-use crate::ids::Wave;
+use crate::ids::WaveNumber;
 use crate::run::Run;
 
 /// Parts of one wave.
@@ -27,12 +27,12 @@ struct Page {
 struct Behind {
     count: u64,
     /// All of them are before this one: what comes again, because an agent has died, is not counted again.
-    until: Wave,
+    until: WaveNumber,
 }
 
 /// Waves that are whole.
 #[derive(Debug)]
-pub(super) struct Whole {
+pub(super) struct WholeWaves {
     /// All of the same waves, in the order of their lowest members.
     pub(super) parts: Vec<Run>,
     /// Who is in them.
@@ -61,16 +61,16 @@ pub(super) struct Ledger {
     /// So many of these waves may be answers to what was sent before the newcomers were known.
     unanswered: u64,
     /// The first wave that is not whole.
-    next: Wave,
+    next: WaveNumber,
     /// From `next` on.
     pages: VecDeque<Page>,
-    whole: VecDeque<Whole>,
+    whole: VecDeque<WholeWaves>,
     /// The last set that was found to hold all who are expected.
     sufficient: Option<Arc<RankSet>>,
     /// Contributions that came after their wave was delivered without them, or twice.
     late: u64,
     /// Who is missing in waves that were given out without everyone, and how often each of those has come since.
-    forgone: BTreeMap<Wave, RankSet>,
+    forgone: BTreeMap<WaveNumber, RankSet>,
     overdue: BTreeMap<u32, u64>,
     /// Who was missing in the last of these, and was in none since.
     lapsed: RankSet,
@@ -84,7 +84,7 @@ impl Ledger {
             newcomers: RankSet::new(),
             behind: BTreeMap::new(),
             unanswered: 0,
-            next: Wave(0),
+            next: WaveNumber(0),
             pages: VecDeque::new(),
             whole: VecDeque::new(),
             sufficient: None,
@@ -114,7 +114,7 @@ impl Ledger {
 
     /// Whether nobody has contributed anything so far.
     pub(super) fn has_nothing(&self) -> bool {
-        self.next == Wave(0) && self.pages.is_empty()
+        self.next == WaveNumber(0) && self.pages.is_empty()
     }
 
     /// Whether someone has contributed to a wave that is not whole.
@@ -175,7 +175,7 @@ impl Ledger {
             self.lapsed = RankSet::new();
             self.next = first.end();
             let members = Arc::clone(members);
-            self.whole.push_back(Whole { members, parts, missing: RankSet::new() });
+            self.whole.push_back(WholeWaves { members, parts, missing: RankSet::new() });
             return;
         }
         parts.into_iter().for_each(|part| self.note(part));
@@ -206,16 +206,16 @@ impl Ledger {
     }
 
     fn note(&mut self, run: Run) {
-        if let Some(late) = run.within(Wave(0)..self.next) {
+        if let Some(late) = run.within(WaveNumber(0)..self.next) {
             self.note_late(&late);
         }
         let Some(run) = run.within(self.next..run.end()) else { return };
         for wave in run.first.0..run.end().0 {
-            let at = self.next.until(Wave(wave)) as usize;
+            let at = self.next.until(WaveNumber(wave)) as usize;
             if self.pages.len() <= at {
                 self.pages.resize_with(at + 1, Page::default);
             }
-            if let Some(part) = run.within(Wave(wave)..Wave(wave + 1)) {
+            if let Some(part) = run.within(WaveNumber(wave)..WaveNumber(wave + 1)) {
                 self.conflicts += u64::from(!self.pages[at].add(part));
             }
         }
@@ -234,7 +234,7 @@ impl Ledger {
 
     /// The waves before this one are given out with those who are in them; those that nobody is in are left out. Who is
     /// missing, and was in the wave before: from which wave on.
-    pub(super) fn force(&mut self, until: Wave) -> Vec<(Wave, RankSet)> {
+    pub(super) fn force(&mut self, until: WaveNumber) -> Vec<(WaveNumber, RankSet)> {
         let mut lapses = Vec::new();
         while self.next < until {
             self.turn_pages();
@@ -254,7 +254,7 @@ impl Ledger {
                     self.forgone.pop_first();
                 }
                 parts.sort_by_key(|part| part.members.first());
-                self.whole.push_back(Whole { parts, members, missing });
+                self.whole.push_back(WholeWaves { parts, members, missing });
             }
             self.next = self.next.after(1);
         }
@@ -262,7 +262,7 @@ impl Ledger {
     }
 
     /// The first wave that is not whole.
-    pub(super) fn next(&self) -> Wave {
+    pub(super) fn next(&self) -> WaveNumber {
         self.next
     }
 
@@ -277,7 +277,7 @@ impl Ledger {
     }
 
     /// The next waves that are whole.
-    pub(super) fn take(&mut self) -> Option<Whole> {
+    pub(super) fn take(&mut self) -> Option<WholeWaves> {
         self.whole.pop_front()
     }
 
@@ -287,7 +287,7 @@ impl Ledger {
     }
 
     /// Gives back what was taken and not delivered.
-    pub(super) fn put_back(&mut self, rest: Whole) {
+    pub(super) fn put_back(&mut self, rest: WholeWaves) {
         if !rest.parts.is_empty() {
             self.whole.push_front(rest);
         }
@@ -315,7 +315,7 @@ impl Ledger {
             self.lapsed = RankSet::new();
             if let Some(Page { mut parts, .. }) = self.pages.pop_front() {
                 parts.sort_by_key(|part| part.members.first());
-                self.whole.push_back(Whole { parts, members, missing: RankSet::new() });
+                self.whole.push_back(WholeWaves { parts, members, missing: RankSet::new() });
                 self.next = self.next.after(1);
             }
         }

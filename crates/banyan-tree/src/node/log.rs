@@ -448,24 +448,24 @@ impl Log {
                 let sequence = cursor.sent;
                 let is_known = slot.joins >= joins.last(*link);
                 let part = match (&slot.packet, wanted.get(link)) {
-                    (None, _) if is_known => Part::Nothing,
+                    (None, _) if is_known => PartForChild::Nothing,
                     (Some(Packet::Chosen(some)), _) if is_known => {
-                        chosen(*link, some).map_or(Part::Nothing, Part::Packet)
+                        chosen(*link, some).map_or(PartForChild::Nothing, PartForChild::Packet)
                     }
-                    (None | Some(Packet::Chosen(_)), _) => Part::Unknown,
+                    (None | Some(Packet::Chosen(_)), _) => PartForChild::Unknown,
                     // The parent knows best who is below; a member that gets nothing asks again.
                     (Some(Packet::Scatter(scatter)), Some(wanted)) if !self.repeated.contains(&sequence) => {
                         let places = places.get_or_insert_with(sequence, || Places::of(&scatter.members));
-                        scatter.for_members(wanted, places).map_or(Part::Unknown, Part::Packet)
+                        scatter.for_members(wanted, places).map_or(PartForChild::Unknown, PartForChild::Packet)
                     }
-                    (Some(packet), _) => Part::Packet(packet.clone()),
+                    (Some(packet), _) => PartForChild::Packet(packet.clone()),
                 };
                 match part {
-                    Part::Packet(packet) => {
+                    PartForChild::Packet(packet) => {
                         dues.push(Due { link: *link, from: cursor.step(), sequence, packet });
                     }
-                    Part::Nothing => cursor.step_over(slot.end),
-                    Part::Unknown => {
+                    PartForChild::Nothing => cursor.step_over(slot.end),
+                    PartForChild::Unknown => {
                         self.incomplete = Some(self.incomplete.map_or(sequence, |first| first.min(sequence)));
                         break;
                     }
@@ -615,7 +615,7 @@ impl Log {
 }
 
 /// What a child gets of a packet.
-enum Part {
+enum PartForChild {
     Packet(Packet),
     Nothing,
     /// The parent has to be asked.

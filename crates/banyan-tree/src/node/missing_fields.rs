@@ -94,7 +94,7 @@ impl Node {
         let is_attached = self.ascent.link().is_some();
         let Some(stream) = self.streams.get_mut(&id).filter(|_| is_attached) else { return };
         let mut untold = stream.missing_fields.take_untold();
-        untold.retain(|_| self.rank.is_none());
+        untold.retain(|_| !self.role.is_member());
         for (field, members) in untold {
             self.send_up(Message::FieldMissing { stream: id, field, members: Arc::new(members) });
         }

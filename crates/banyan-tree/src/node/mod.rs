@@ -33,6 +33,7 @@ mod descent;
 mod end;
 mod failures;
 mod figures;
+mod front_end;
 mod gathering;
 mod holders;
 mod joins;
@@ -40,6 +41,8 @@ mod kept;
 mod ledger;
 mod log;
 mod missing_fields;
+mod newcomer;
+mod opening;
 mod packets;
 mod parent;
 mod patience;
@@ -47,29 +50,31 @@ mod records;
 mod reliable;
 mod report;
 mod resends;
-mod root;
+mod role;
 mod scatter;
 mod slots;
 mod stopped;
 mod stream;
 mod succession;
 mod unanswered;
+mod unopened;
 mod waves;
 mod witness;
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
 use ascent::{Ascent, State};
-use below::Below;
-use closed::Closed;
+use below::Subtree;
 use failures::ToldFailures;
+use front_end::FrontEnd;
 use joins::Joins;
 use log::Log;
-use root::Root;
-use stream::Stream;
+use role::NodeRole;
+use stream::NodeStream;
 use unanswered::Watch;
+use unopened::Unopened;
 use witness::Witnesses;
 
 pub use chance::Chance;
@@ -80,8 +85,8 @@ pub use records::RecordCounters;
 pub use report::Report;
 pub use waves::Delivery;
 
-use crate::ids::{Epoch, Level, LinkId, NodeId, StreamId, Time, Wave};
-use crate::message::{Ancestry, Candidate, Message, Opening, Resume, Succession};
+use crate::ids::{Epoch, Level, LinkId, NodeId, StreamId, Time};
+use crate::message::{Ancestry, Candidate, Message, Opening, Succession};
 use crate::sorted::SortedMap;
 use crate::transformation::Transformations;
 
@@ -186,12 +191,12 @@ pub enum Action {
 /// A node; see the module.
 pub struct Node {
     id: NodeId,
-    rank: Option<u32>,
+    role: NodeRole,
     epoch: Epoch,
     options: NodeOptions,
     transformations: Arc<dyn Transformations + Sync>,
     ascent: Ascent,
-    below: Below,
+    below: Subtree,
     joins: Joins,
     /// Whether someone below has come or gone since this node last asked for a parent.
     is_below_changed: bool,
@@ -201,22 +206,12 @@ pub struct Node {
     control_reported: u64,
     /// Streams that the parent has listed, until it says that these are all.
     listed: SortedMap<StreamId, Arc<Opening>>,
-    /// At a member: whether it has heard of everything that was there before it came.
-    is_greeted: bool,
     /// Whether the network has ended: whoever comes has to hear of that.
     is_over: bool,
-    streams: SortedMap<StreamId, Box<Stream>>,
-    /// The last stream that was opened here.
-    last_opened: StreamId,
-    /// Streams that the parent spoke of before this node heard that they are open.
-    early: SortedMap<StreamId, Early>,
-    /// Children that spoke of a stream before this node heard of it.
-    early_children: BTreeSet<(LinkId, StreamId)>,
-    /// How far those below children are in such streams.
-    early_resumes: SortedMap<(LinkId, StreamId), Resume>,
+    streams: SortedMap<StreamId, Box<NodeStream>>,
+    unopened: Unopened,
     /// Members that another process is now, by the last of them: one entry for each member that was ever replaced.
     successions: BTreeMap<NodeId, Arc<Succession>>,
-    root: Option<Root>,
     /// If members are not waited for whatever they do.
     watch: Option<Watch>,
     /// If members are not waited for that are stopped.
@@ -226,33 +221,10 @@ pub struct Node {
     /// What members right below were answered that may still wait for them.
     answers: SortedMap<LinkId, u64>,
     failures: ToldFailures,
-    /// At a member: streams that were closed.
-    closed: Closed,
     witnesses: Witnesses,
     links: u64,
     actions: VecDeque<Action>,
 }
-
-/// What was said of a stream before it was open here.
-#[derive(Debug, Default)]
-struct Early {
-    /// The first packet that came.
-    packet: Option<u64>,
-    /// There are no packets before this one.
-    skipped: u64,
-    /// The first wave that the front-end had not taken, and the first that was not whole.
-    acknowledged: Wave,
-    whole: Wave,
-    /// Records that children sent, and that were dropped.
-    records: u64,
-}
-
-/// Streams that the parent may speak of before they are open here: it does so of all there are to a member that has just
-/// come. Each takes some ten words.
-const EARLY_STREAMS: usize = 1 << 16;
-
-/// Streams that a child may speak of before they are open here: those that were opened since this node lost its parent.
-const EARLY_STREAMS_OF_CHILD: usize = 1024;
 
 /// Children of a node that its grandchildren may turn to, at most.
 const NAMED: usize = 8;
@@ -261,8 +233,8 @@ impl Node {
     /// The front-end.
     pub fn front_end(options: NodeOptions, transformations: Arc<dyn Transformations + Sync>) -> Node {
         let watch = options.unanswered.map(Watch::new);
-        let node = Node::new(NodeId::ROOT, None, options, transformations, Ascent::root());
-        Node { root: Some(Root::default()), watch, ..node }
+        let role = NodeRole::FrontEnd(Box::default());
+        Node { watch, ..Node::new(NodeId::ROOT, role, options, transformations, Ascent::root()) }
     }
 
     /// An agent, or with a rank a member. The first of its ancestors is the one it should become a child of.
@@ -277,8 +249,7 @@ impl Node {
         let chance = Chance::new(options.seed.rotate_left(32) ^ u64::from(id.0));
         let ascent = Ascent::seeking(level, ancestry, chance);
         let watch = options.unanswered.filter(|_| rank.is_none()).map(|patience| Watch::new(patience / 2));
-        let node = Node::new(id, rank, options, transformations, ascent);
-        Node { watch, ..node }
+        Node { watch, ..Node::new(id, NodeRole::below(rank), options, transformations, ascent) }
     }
 
     /// The same member, as its process of this number: 0 is the first. Whatever its predecessors have sent counts for it.
@@ -290,40 +261,34 @@ impl Node {
 
     fn new(
         id: NodeId,
-        rank: Option<u32>,
+        role: NodeRole,
         options: NodeOptions,
         transformations: Arc<dyn Transformations + Sync>,
         ascent: Ascent,
     ) -> Node {
-        let stopped = options.stopped.filter(|_| rank.is_none()).map(|patience| Watch::new(patience / 2));
+        let stopped = options.stopped.filter(|_| !role.is_member()).map(|patience| Watch::new(patience / 2));
         Node {
             id,
-            rank,
+            role,
             epoch: Epoch(0),
             options,
             transformations,
-            below: Below::new(Candidate { node: id, level: ascent.level() }),
+            below: Subtree::new(Candidate { node: id, level: ascent.level() }),
             ascent,
             joins: Joins::default(),
             is_below_changed: false,
             control: Log::from_the_first(),
             control_reported: 0,
             listed: SortedMap::new(),
-            is_greeted: false,
             is_over: false,
             streams: SortedMap::new(),
-            last_opened: StreamId::CONTROL,
-            early: SortedMap::new(),
-            early_children: BTreeSet::new(),
-            early_resumes: SortedMap::new(),
+            unopened: Unopened::new(),
             successions: BTreeMap::new(),
-            root: None,
             watch: None,
             stopped,
             halted: SortedMap::new(),
             answers: SortedMap::new(),
             failures: ToldFailures::default(),
-            closed: Closed::default(),
             witnesses: Witnesses::default(),
             links: 0,
             actions: VecDeque::new(),
@@ -366,9 +331,9 @@ impl Node {
     /// When to call [`wake`](Self::wake), if nothing happens before.
     pub fn deadline(&self) -> Option<Time> {
         let release = self.release_at();
-        let root = self.root.as_ref().and_then(Root::deadline);
+        let adrift = self.role.front_end().and_then(FrontEnd::deadline);
         let waves = self.streams.values().filter_map(|stream| stream.patience.as_ref()?.deadline()).min();
-        [self.ascent.deadline(), release, root, waves, self.look_at()].into_iter().flatten().min()
+        [self.ascent.deadline(), release, adrift, waves, self.look_at()].into_iter().flatten().min()
     }
 
     /// Time has passed.

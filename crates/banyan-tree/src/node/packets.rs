@@ -5,24 +5,17 @@ use std::sync::Arc;
 
 use banyan_boot::RankSet;
 use banyan_ndr::FormatId;
-use banyan_reduce::FilterRole;
 use bytes::Bytes;
-use tracing::debug;
 
-use super::kept::Kept;
-use super::ledger::Ledger;
-use super::log::{Due, Log, Taken};
-use super::patience::Patience;
-use super::records::Records;
-use super::reliable::window_of_member;
-use super::stream::{Caution, Stream, Waiting};
-use super::{EARLY_STREAMS, EARLY_STREAMS_OF_CHILD, Early, Node, Report};
-use crate::ids::{LinkId, NodeId, StreamId, Wave};
+use super::log::{Due, Taken};
+use super::newcomer::Standing;
+use super::stream::{NodeStream, WaitingPacket};
+use super::{Node, Report};
+use crate::ids::{LinkId, NodeId, StreamId, WaveNumber};
 use crate::message::{Message, Opening, Packet, Resume};
 use crate::sorted::SortedMap;
-use crate::stream_options::{Direction, StreamOptions};
-use crate::synchronisation::Synchronisation;
-use crate::transformation::{Transformation, TransformationError};
+use crate::stream_options::StreamOptions;
+use crate::transformation::TransformationError;
 
 /// Why something cannot be sent.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -33,7 +26,7 @@ pub enum SendError {
     NoStream(StreamId),
     /// That wave is over, or this member has contributed to it.
     #[error("{0} is over here; contribute to later ones")]
-    Over(Wave),
+    Over(WaveNumber),
     /// Not a record for each member.
     #[error("{stream} has {members} members, and {parts} records are to be scattered; give one for each, by rank")]
     Parts {
@@ -89,7 +82,7 @@ impl Node {
         for filter in options.known_above_members() {
             self.transformations.make(filter)?;
         }
-        let stream = self.root.as_mut().map_or(StreamId::CONTROL, super::Root::new_stream);
+        let stream = self.role.front_end_mut().map_or(StreamId::CONTROL, super::FrontEnd::new_stream);
         let opening = Arc::new(Opening { stream, members, options });
         self.control.append(Packet::Open(Arc::clone(&opening)));
         self.open_here(&opening);
@@ -141,7 +134,7 @@ impl Node {
     /// At a member: the next record of a stream.
     pub fn take_packet(&mut self, id: StreamId) -> Option<Received> {
         let stream = self.streams.get_mut(&id)?;
-        let Some(Waiting { sequence, not_for_it, packet }) = stream.inbox.pop_front() else {
+        let Some(WaitingPacket { sequence, not_for_it, packet }) = stream.inbox.pop_front() else {
             self.tell_end_of_skip(id);
             return None;
         };
@@ -154,7 +147,7 @@ impl Node {
             Packet::Record { tag, format, body, .. } => (*tag, Ok((*format, body.clone()))),
             Packet::Failed { tag, cause } => (*tag, Err(TransformationError(cause.to_string()))),
             Packet::Scatter(scatter) => {
-                let body = scatter.part_of(self.rank?)?;
+                let body = scatter.part_of(self.role.rank()?)?;
                 (scatter.tag, Ok((scatter.bodies.format(), body)))
             }
             Packet::Chosen(_) | Packet::Open(_) | Packet::Close(_) | Packet::Over => return None,
@@ -179,8 +172,8 @@ impl Node {
         let links = log.slowest().filter(|link| log.received_by(*link) <= Some(log.start()));
         let mut nodes: Vec<NodeId> = links.filter_map(|link| self.below.node_of(link)).collect();
         let members = nodes.iter().fold(RankSet::new(), |all, node| all.union(&self.below.members_below(*node)));
-        if let Some(root) = self.root.as_ref().filter(|_| stream != StreamId::CONTROL) {
-            nodes.extend(root.adrift_before(stream, log.start()));
+        if let Some(front_end) = self.role.front_end().filter(|_| stream != StreamId::CONTROL) {
+            nodes.extend(front_end.adrift_before(stream, log.start()));
         }
         (nodes, members)
     }
@@ -198,8 +191,8 @@ impl Node {
 
     /// A packet from the parent.
     pub(super) fn packet(&mut self, id: StreamId, sequence: u64, packet: Packet) {
-        let rank = self.rank;
-        let Some(log) = self.log_mut(id) else { return self.note_early_packet(id, sequence) };
+        let rank = self.role.rank();
+        let Some(log) = self.log_mut(id) else { return self.unopened.note_packet(id, sequence) };
         if let (Packet::Scatter(scatter), Some(rank)) = (&packet, rank)
             && sequence >= log.next()
             && !scatter.members.contains(rank)
@@ -256,39 +249,6 @@ impl Node {
         }
     }
 
-    /// Remembers the first packet that is to be had of a stream this node has not heard of: it will ask for it again.
-    pub(super) fn note_early_packet(&mut self, id: StreamId, first: u64) {
-        if let Some(early) = self.early(id) {
-            early.packet.get_or_insert(first);
-        }
-    }
-
-    /// Remembers where a stream begins for this node and all below that have not said otherwise.
-    fn note_early_skip(&mut self, id: StreamId, until: u64) {
-        if let Some(early) = self.early(id) {
-            early.skipped = early.skipped.max(until);
-        }
-    }
-
-    /// Remembers how far those below a child are in streams that this node has not heard of.
-    pub(super) fn note_early_resumes(&mut self, link: LinkId, resumes: &[Resume]) {
-        for resume in resumes.iter().filter(|resume| resume.stream > self.last_opened) {
-            let of_child = (link, StreamId::CONTROL)..=(link, StreamId(u32::MAX));
-            let is_known = self.early_resumes.contains_key(&(link, resume.stream));
-            if is_known || self.early_resumes.range(of_child).count() < EARLY_STREAMS_OF_CHILD {
-                let known = self.early_resumes.get_or_insert_with((link, resume.stream), || *resume);
-                known.next = known.next.min(resume.next);
-                known.received = known.received.min(resume.received);
-            }
-        }
-    }
-
-    /// What was said of a stream that this node has not heard of.
-    pub(super) fn early(&mut self, id: StreamId) -> Option<&mut Early> {
-        let has_room = self.early.contains_key(&id) || self.early.len() < EARLY_STREAMS;
-        (id > self.last_opened && has_room).then(|| self.early.get_or_insert_with(id, Early::default))
-    }
-
     fn take_new(&mut self, id: StreamId, sequence: u64, packet: Packet) {
         match packet {
             Packet::Open(opening) if id == StreamId::CONTROL => self.open_here(&opening),
@@ -298,12 +258,12 @@ impl Node {
                 self.report(Report::Over);
             }
             Packet::Record { .. } | Packet::Failed { .. } | Packet::Scatter(_) | Packet::Chosen(_)
-                if self.rank.is_some() =>
+                if self.role.is_member() =>
             {
                 if let Some(stream) = self.streams.get_mut(&id) {
                     let not_for_it = std::mem::take(&mut stream.not_for_it);
-                    stream.inbox.push_back(Waiting { sequence, not_for_it, packet });
-                    if std::mem::take(&mut stream.is_beginner) {
+                    stream.inbox.push_back(WaitingPacket { sequence, not_for_it, packet });
+                    if stream.standing.begin() {
                         self.tell_participation(id);
                     }
                 }
@@ -312,102 +272,12 @@ impl Node {
         }
     }
 
-    /// A stream begins here.
-    #[cold]
-    pub(super) fn open_here(&mut self, opening: &Arc<Opening>) {
-        let id = opening.stream;
-        if self.streams.contains_key(&id) {
-            // It was listed before.
-            return;
-        }
-        debug!(stream = id.0, members = opening.members.len(), "a stream is open");
-        let (place, level) = (self.filter_place(), self.ascent.level());
-        let upward = opening.options.upward(place, level);
-        let transformation = self.make_filter(id, Direction::Up, upward.unwrap_or_default());
-        let mut stream = Stream::new(Arc::clone(opening), transformation);
-        stream.down = opening.options.downward(place, level).map(|text| self.make_filter(id, Direction::Down, text));
-        stream.caution = if self.epoch.life() > 0 { Caution::Unknown } else { Caution::None };
-        stream.is_older = self.rank.is_some() && !self.is_greeted;
-        stream.filters_own = place == FilterRole::Member && opening.options.filters_at_members();
-        stream.sifts = upward.is_some();
-        match opening.options.synchronisation {
-            Synchronisation::Timeout(time) => stream.patience = Some(Patience::at(self.ascent.level(), time)),
-            Synchronisation::None | Synchronisation::Lossy => {
-                let window = window_of_member(self.options.window_bytes, opening.members.len());
-                let is_lossy = opening.options.synchronisation == Synchronisation::Lossy;
-                stream.records = Some(if is_lossy { Records::default() } else { Records::new_reliable(window) });
-                stream.sent = Wave::first_record(self.life());
-                stream.kept = Kept::from(stream.sent);
-            }
-            Synchronisation::All | Synchronisation::Interval(_) => {}
-        }
-        if self.root.is_some() {
-            let expected = opening.members.intersection(&self.members());
-            stream.ledger = Some(Ledger::new(Arc::new(expected)));
-            stream.holders = self.holders(opening);
-            self.keep_for_adrift(opening);
-            stream.log = Log::from_the_first();
-            stream.knows_acknowledged = true;
-        }
-        let mut links: Vec<LinkId> = self.below.links().map(|(_, link)| link).collect();
-        links.retain(|link| !self.below.members(*link).is_disjoint(&opening.members));
-        let Early { packet, skipped, acknowledged, whole, records } = self.early.remove(&id).unwrap_or_default();
-        if let Some(lossy) = stream.records.as_mut().filter(|lossy| lossy.reliable.is_none()) {
-            lossy.counters.without_stream = records;
-        }
-        for link in links {
-            if self.early_children.remove(&(link, id)) {
-                self.send(link, Message::Again(id));
-            } else if stream.records.is_none() {
-                stream.gathering.participate(link, Wave(0));
-            }
-            let told = self.early_resumes.get(&(link, id)).copied();
-            let (next, received) = told.map_or((skipped, skipped), |told| (told.next, told.received));
-            stream.log.add_child(link, next, received);
-        }
-        self.last_opened = self.last_opened.max(id);
-        // Streams are opened in the order of their numbers: those before it that are not open were closed again.
-        self.early.retain(|early, _| *early > self.last_opened);
-        self.early_children.retain(|(_, early)| *early > id);
-        self.early_resumes.retain(|(_, early), _| *early > id);
-        let early = packet.map(|first| first.max(skipped));
-        if early.is_some() || skipped > 0 {
-            stream.log.start_at(early.unwrap_or(skipped));
-            stream.is_beginner = self.rank.is_some() && early.is_none();
-        }
-        self.streams.insert(id, Box::new(stream));
-        if acknowledged > Wave(0) {
-            self.acknowledge(id, acknowledged);
-        }
-        if whole > Wave(0) {
-            self.begin(id, whole);
-        }
-        if let Some(from) = early {
-            self.ask_again(id, from);
-        }
-        self.tell_received(id);
-        self.tell_participation(id);
-        let is_idle = self.streams.get(&id).is_some_and(|stream| !stream.is_participating);
-        if is_idle {
-            // The parent waits for this node unless it hears otherwise.
-            self.send_up(Message::Withdraw(id));
-        }
-    }
-
-    /// A filter of this node; in place of one that it does not know, one that fails.
-    fn make_filter(&mut self, stream: StreamId, direction: Direction, text: &str) -> Box<dyn Transformation> {
-        self.transformations.make(text).unwrap_or_else(|error| {
-            self.uncombined(stream, direction, Wave(0), &error.to_string());
-            Box::new(super::waves::Uncombinable(error))
-        })
-    }
-
     /// The parent has no packets before this one.
     pub(super) fn skipped(&mut self, id: StreamId, until: u64) {
         if id == StreamId::CONTROL {
             return self.catalogue_ends(until);
         }
-        let Some(log) = self.log_mut(id) else { return self.note_early_skip(id, until) };
+        let Some(log) = self.log_mut(id) else { return self.unopened.note_skip(id, until) };
         let behind = log.skip(until);
         for link in behind {
             self.send(link, Message::Skipped { stream: id, until });
@@ -418,7 +288,7 @@ impl Node {
 
     /// At a member that has taken all there is: says how many are missing behind that.
     pub(super) fn tell_end_of_skip(&mut self, id: StreamId) {
-        let is_member = self.rank.is_some();
+        let is_member = self.role.is_member();
         let Some(stream) = self.streams.get_mut(&id).filter(|stream| is_member && stream.inbox.is_empty()) else {
             return;
         };
@@ -426,7 +296,7 @@ impl Node {
         let missing = stream.log.next().saturating_sub(stream.consumed + not_for_it);
         stream.consumed = stream.log.next();
         if missing > 0 {
-            stream.is_beginner = true;
+            stream.standing = Standing::Beginner;
             self.tell_skipped(id, missing);
             self.tell_participation(id);
         }
@@ -518,10 +388,10 @@ impl Node {
 
     /// Sends the children what they need and drops what nobody needs any more.
     pub(super) fn pump_down(&mut self, id: StreamId) {
-        let is_root = self.root.is_some();
+        let is_front_end = self.role.is_front_end();
         if id == StreamId::CONTROL {
             self.send_catalogues();
-        } else if self.rank.is_some() {
+        } else if self.role.is_member() {
             // Members have no children.
             return self.report_received(id);
         }
@@ -545,7 +415,7 @@ impl Node {
             self.send_gap(link, id, from, until);
         }
         match ask {
-            Some(_) if is_root => {
+            Some(_) if is_front_end => {
                 let Some(log) = self.log_mut(id) else { return };
                 for (link, until) in log.skip_dropped() {
                     self.send(link, Message::Skipped { stream: id, until });
@@ -589,7 +459,7 @@ impl Node {
     pub(super) fn tell_received(&mut self, id: StreamId) {
         let until = match self.streams.get(&id) {
             // A member that has just come does not know yet where it begins.
-            Some(stream) if self.rank.is_some() && !stream.log.is_started() => return,
+            Some(stream) if self.role.is_member() && !stream.log.is_started() => return,
             Some(stream) => self.received(stream),
             None => self.control.received_by_children().unwrap_or(self.control.next()),
         };
@@ -611,14 +481,14 @@ impl Node {
 
     /// Drops what all have taken, and tells the parent.
     pub(super) fn report_received(&mut self, id: StreamId) {
-        let needed = self.root.as_ref().and_then(|root| root.needed_by_adrift(id));
-        let (is_member, is_root) = (self.rank.is_some(), self.root.is_some());
+        let needed = self.role.front_end().and_then(|front_end| front_end.needed_by_adrift(id));
+        let (is_member, is_front_end) = (self.role.is_member(), self.role.is_front_end());
         if id == StreamId::CONTROL {
             let taken = self.control.received_by_children().unwrap_or(self.control.next());
             if !self.is_over {
                 self.control.drop_before(taken);
             }
-            if !is_root && taken != self.control_reported {
+            if !is_front_end && taken != self.control_reported {
                 self.control_reported = taken;
                 self.send_up(Message::Received { stream: id, until: taken });
             }
@@ -635,23 +505,23 @@ impl Node {
         if !is_member {
             stream.log.drop_before(needed.unwrap_or(taken).min(taken));
         }
-        if !is_root && (is_due || taken < stream.reported) {
+        if !is_front_end && (is_due || taken < stream.reported) {
             stream.report(taken);
             self.send_up(Message::Received { stream: id, until: taken });
         }
     }
 
     /// Whether packets of a stream come to this node.
-    pub(super) fn takes_part(&self, stream: &Stream) -> bool {
-        match self.rank {
+    pub(super) fn takes_part(&self, stream: &NodeStream) -> bool {
+        match self.role.rank() {
             Some(rank) => stream.opening.members.contains(rank),
             None => stream.log.children().next().is_some(),
         }
     }
 
     /// The first packet that someone at or below this node has not taken.
-    pub(super) fn received(&self, stream: &Stream) -> u64 {
-        match self.rank {
+    pub(super) fn received(&self, stream: &NodeStream) -> u64 {
+        match self.role.rank() {
             Some(_) => stream.inbox.front().map_or(stream.log.next(), |waiting| waiting.sequence),
             // Who does not know yet where its log begins has nobody below who waits for anything.
             None if !stream.log.is_started() => stream.log.received_by_children().unwrap_or(Resume::NOW),

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::ascent::State;
+use super::newcomer::Standing;
 use super::records::Records;
 use super::{Action, NAMED, Node};
 use crate::ids::{Epoch, LinkId, NodeId, StreamId, Time};
@@ -36,7 +37,7 @@ impl Node {
         let attach = Attach {
             place: self.place(candidate.node),
             is_urgent: self.ascent.is_urgent(),
-            is_new: self.rank.is_some() && !self.is_greeted,
+            is_new: self.role.is_arriving(),
             below: self.below.everyone(),
             resumes: self.resumes(),
         };
@@ -44,7 +45,7 @@ impl Node {
     }
 
     fn place(&self, parent: NodeId) -> NodeInfo {
-        NodeInfo { node: self.id, parent, epoch: self.epoch, level: self.ascent.level(), rank: self.rank }
+        NodeInfo { node: self.id, parent, epoch: self.epoch, level: self.ascent.level(), rank: self.role.rank() }
     }
 
     /// How far this node and all below it are.
@@ -58,7 +59,7 @@ impl Node {
         let taking_part = self.streams.iter().filter(|(_, stream)| self.takes_part(stream));
         let others = taking_part.map(|(id, stream)| match self.received(stream) {
             // It is older than this member, which was not told where it begins.
-            _ if stream.is_older && !stream.log.is_started() => Resume::now(*id),
+            _ if stream.standing == Standing::Awaiting && !stream.log.is_started() => Resume::now(*id),
             // All below have just come.
             Resume::NOW => Resume::now(*id),
             received => Resume { stream: *id, next: stream.log.next(), received },

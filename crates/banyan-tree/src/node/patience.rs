@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use crate::ids::{Level, Time, Wave};
+use crate::ids::{Level, Time, WaveNumber};
 
 /// Waves that begin within this share of the time to wait are given up together, so that few points in time are kept.
 const SHARE: u32 = 16;
@@ -19,7 +19,7 @@ const DEEPEST: u16 = 8;
 pub(super) struct Patience {
     wait: Duration,
     /// By this time there was something of all waves before this one.
-    begun: VecDeque<(Time, Wave)>,
+    begun: VecDeque<(Time, WaveNumber)>,
 }
 
 impl Patience {
@@ -30,7 +30,7 @@ impl Patience {
     }
 
     /// Something has come of the waves before this one.
-    pub(super) fn begin(&mut self, until: Wave, now: Time) {
+    pub(super) fn begin(&mut self, until: WaveNumber, now: Time) {
         match self.begun.back_mut() {
             Some((_, last)) if until <= *last => {}
             Some((since, last)) if now <= since.after(self.wait / SHARE) => *last = until,
@@ -39,7 +39,7 @@ impl Patience {
     }
 
     /// The waves before this one are on their way, and not waited for.
-    pub(super) fn settle(&mut self, until: Wave) {
+    pub(super) fn settle(&mut self, until: WaveNumber) {
         while self.begun.front().is_some_and(|(_, begun)| *begun <= until) {
             self.begun.pop_front();
         }
@@ -51,7 +51,7 @@ impl Patience {
     }
 
     /// The waves before this one have been waited for long enough.
-    pub(super) fn exhausted(&mut self, now: Time) -> Option<Wave> {
+    pub(super) fn exhausted(&mut self, now: Time) -> Option<WaveNumber> {
         let mut until = None;
         while self.deadline().is_some_and(|deadline| deadline <= now) {
             until = self.begun.pop_front().map(|(_, begun)| begun);
@@ -75,18 +75,18 @@ mod tests {
     fn waves_are_given_up_when_their_time_is_over_and_not_before() {
         let mut patience = Patience::at(Level(0), Duration::from_nanos(160));
         assert_eq!(patience.deadline(), None);
-        patience.begin(Wave(2), Time(0));
-        patience.begin(Wave(1), Time(5));
-        patience.begin(Wave(3), Time(10));
-        patience.begin(Wave(7), Time(11));
-        patience.begin(Wave(9), Time(50));
+        patience.begin(WaveNumber(2), Time(0));
+        patience.begin(WaveNumber(1), Time(5));
+        patience.begin(WaveNumber(3), Time(10));
+        patience.begin(WaveNumber(7), Time(11));
+        patience.begin(WaveNumber(9), Time(50));
         assert_eq!(patience.deadline(), Some(Time(160)));
         assert_eq!(patience.exhausted(Time(159)), None);
-        assert_eq!(patience.exhausted(Time(165)), Some(Wave(3)));
-        patience.settle(Wave(6));
+        assert_eq!(patience.exhausted(Time(165)), Some(WaveNumber(3)));
+        patience.settle(WaveNumber(6));
         assert_eq!(patience.deadline(), Some(Time(171)));
-        patience.settle(Wave(7));
-        assert_eq!(patience.exhausted(Time(1000)), Some(Wave(9)));
+        patience.settle(WaveNumber(7));
+        assert_eq!(patience.exhausted(Time(1000)), Some(WaveNumber(9)));
         assert_eq!(patience.exhausted(Time(1000)), None);
     }
 }

@@ -17,10 +17,10 @@ use banyan_reduce::FilterRole;
 
 use super::packets::SendError;
 use super::reliable::Reliable;
-use super::stream::Stream;
+use super::stream::NodeStream;
 use super::waves::Delivery;
 use super::{Action, Node};
-use crate::ids::{LinkId, NodeId, StreamId, Wave};
+use crate::ids::{LinkId, NodeId, StreamId, WaveNumber};
 use crate::message::Message;
 use crate::run::Run;
 use crate::sorted::SortedMap;
@@ -89,7 +89,7 @@ pub(super) struct Records {
     /// as records of its earlier links are held.
     owed: BTreeMap<NodeId, (LinkId, usize)>,
     /// At the front-end: behind the last record that came of each member, in each of its lives that any came of.
-    seen: BTreeMap<(u32, u32), Wave>,
+    seen: BTreeMap<(u32, u32), WaveNumber>,
     pub(super) counters: RecordCounters,
     /// If nothing is lost.
     pub(super) reliable: Option<Reliable>,
@@ -169,7 +169,7 @@ impl Records {
     /// the last one was not taken. On one link it keeps to its window by itself; what is more than two is dropped all the same.
     fn arrive(&mut self, (child, link): (NodeId, LinkId), rank: u32, run: &Run, window: usize) -> Option<usize> {
         let (life, count, cost) = (run.first.life(), u64::from(run.len()), cost(run));
-        let seen = self.seen.entry((rank, life)).or_insert(Wave::first_record(life));
+        let seen = self.seen.entry((rank, life)).or_insert(WaveNumber::first_record(life));
         self.counters.seen = self.counters.seen.saturating_add(seen.until(run.end()));
         *seen = run.end().max(*seen);
         let earlier = self.held_before(child, link);
@@ -218,7 +218,7 @@ fn cost(run: &Run) -> usize {
     run.size() + RUN_COST
 }
 
-impl Stream {
+impl NodeStream {
     /// On a stream without waves: what this node's filter makes of records, if it has one. What it failed in goes on as it is.
     fn sift(&mut self, run: Run, place: FilterRole) -> Vec<Sifted> {
         // Nothing is made of nothing.
@@ -248,7 +248,7 @@ const MISCOUNTED: &str = "it made records that it was not given";
 
 impl Node {
     /// At a member: sends records. They have numbers of its own.
-    pub(super) fn send_records(&mut self, id: StreamId, run: Run) -> Result<Wave, SendError> {
+    pub(super) fn send_records(&mut self, id: StreamId, run: Run) -> Result<WaveNumber, SendError> {
         let (window, is_attached) = (self.options.window_bytes, self.ascent.link().is_some());
         if self.reliable_of(id).is_some() {
             return self.send_reliably(id, run);
@@ -275,7 +275,7 @@ impl Node {
         if self.reliable_of(id).is_some() {
             return self.reliable_records(link, rank, run);
         }
-        if self.root.is_some() {
+        if self.role.is_front_end() {
             let (window, child) = (self.options.window_bytes, self.below.node_of(link));
             if let (Some(records), Some(child)) = (self.records_of(id), child)
                 && let Some(cost) = records.arrive((child, link), rank, &run, window)
@@ -289,15 +289,14 @@ impl Node {
         Ok(())
     }
 
-    /// A child's records, if it is a stream without waves, and this node has not heard of it: nobody could say where they
-    /// should go. (Waves are asked for again.)
-    pub(super) fn drop_early(&mut self, link: LinkId, run: &Run) {
-        if run.stream <= self.last_opened {
+    /// A child's records of a stream that this node has not heard of. If it is a stream without waves they are lost; waves
+    /// are asked for again.
+    pub(super) fn drop_unopened(&mut self, link: LinkId, run: &Run) {
+        if !self.unopened.may_open(run.stream) {
             // It was closed.
             return;
         }
-        let count = u64::from(run.len());
-        self.early(run.stream).into_iter().for_each(|early| early.records += count);
+        self.unopened.note_dropped(run.stream, u64::from(run.len()));
         self.tell_dropped(link, run.stream, cost(run) as u64);
     }
 
@@ -349,7 +348,7 @@ impl Node {
 
     /// What this node's filter makes of a member's records on their way up.
     pub(super) fn sift(&mut self, id: StreamId, run: Run) -> Vec<Run> {
-        let place = self.filter_place();
+        let place = self.role.filters();
         let Some(stream) = self.streams.get_mut(&id) else { return Vec::new() };
         let sifted = stream.sift(run, place);
         let failed = sifted.iter().find_map(|sifted| Some((sifted.run.first, sifted.error.as_ref()?.to_string())));
@@ -364,7 +363,7 @@ impl Node {
 
     /// At the front-end: records have come, for its filter and then for its program.
     pub(super) fn arrive_at_program(&mut self, id: StreamId, run: Run, from: Option<Origin>) {
-        let place = self.filter_place();
+        let place = self.role.filters();
         let Some(stream) = self.streams.get_mut(&id) else { return };
         let sifted = stream.sift(run, place);
         if let Some(records) = &mut stream.records {

@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::Node;
 use super::packets::SendError;
-use crate::ids::{LinkId, StreamId, Wave};
+use crate::ids::{LinkId, StreamId, WaveNumber};
 use crate::message::Message;
 use crate::run::Run;
 use crate::sorted::SortedMap;
@@ -43,7 +43,7 @@ pub(super) struct Reliable {
     /// Bytes and records of children that are members, since something was last confirmed to each.
     unconfirmed: SortedMap<LinkId, (usize, u64)>,
     /// At the front-end: how far each member is.
-    sources: BTreeMap<u32, Source>,
+    sources: BTreeMap<u32, MemberProgress>,
     /// At the front-end: whom to confirm what was taken.
     due: BTreeSet<u32>,
     /// At the front-end: whom to confirm filtered records when nothing waits to be taken any more. What a member has sent may have
@@ -55,20 +55,20 @@ pub(super) struct Reliable {
 
 /// How far the records of a member have come.
 #[derive(Debug)]
-struct Source {
+struct MemberProgress {
     /// The first that has not come.
-    next: Wave,
+    next: WaveNumber,
     /// The first that was not taken.
-    taken: Wave,
+    taken: WaveNumber,
     /// The first that was not confirmed, and bytes from there on that were taken.
-    confirmed: Wave,
+    confirmed: WaveNumber,
     untold: usize,
 }
 
-impl Source {
-    fn of_life(life: u32) -> Source {
-        let first = Wave::first_record(life);
-        Source { next: first, taken: first, confirmed: first, untold: 0 }
+impl MemberProgress {
+    fn of_life(life: u32) -> MemberProgress {
+        let first = WaveNumber::first_record(life);
+        MemberProgress { next: first, taken: first, confirmed: first, untold: 0 }
     }
 }
 
@@ -96,9 +96,9 @@ impl Reliable {
     /// At the front-end: what is new of a member's records.
     fn accept(&mut self, rank: u32, run: &Run) -> Option<Run> {
         let life = run.first.life();
-        let source = self.sources.entry(rank).or_insert_with(|| Source::of_life(life));
+        let source = self.sources.entry(rank).or_insert_with(|| MemberProgress::of_life(life));
         if life > source.next.life() {
-            *source = Source::of_life(life);
+            *source = MemberProgress::of_life(life);
         }
         if run.first < source.taken {
             // The confirmation was lost.
@@ -127,7 +127,7 @@ impl Reliable {
     }
 
     /// At the front-end: of each member the first record that was not taken.
-    fn taken(&self) -> BTreeMap<u32, Wave> {
+    fn taken(&self) -> BTreeMap<u32, WaveNumber> {
         self.sources.iter().map(|(rank, source)| (*rank, source.taken)).collect()
     }
 
@@ -145,7 +145,7 @@ impl Reliable {
     }
 
     /// At the front-end: what to confirm.
-    fn confirmations(&mut self) -> Vec<(u32, Wave)> {
+    fn confirmations(&mut self) -> Vec<(u32, WaveNumber)> {
         let mut confirmations = Vec::with_capacity(self.due.len());
         for rank in std::mem::take(&mut self.due) {
             if let Some(source) = self.sources.get_mut(&rank) {
@@ -159,7 +159,7 @@ impl Reliable {
 
 impl Node {
     /// At a member: sends records, and keeps them.
-    pub(super) fn send_reliably(&mut self, id: StreamId, run: Run) -> Result<Wave, SendError> {
+    pub(super) fn send_reliably(&mut self, id: StreamId, run: Run) -> Result<WaveNumber, SendError> {
         let most = self.options.window_waves;
         let Some(stream) = self.streams.get_mut(&id) else { return Err(SendError::NoStream(id)) };
         let Some(records) = &mut stream.records else { return Err(SendError::NoStream(id)) };
@@ -187,14 +187,14 @@ impl Node {
     pub(super) fn reliable_records(&mut self, link: LinkId, rank: u32, run: Run) -> Result<(), String> {
         let (id, most) = (run.stream, self.options.window_waves);
         let is_members = self.below.node_of(link).is_some_and(|child| self.rank_of(child).is_some());
-        let (is_root, is_attached) = (self.root.is_some(), self.ascent.link().is_some());
+        let (is_front_end, is_attached) = (self.role.is_front_end(), self.ascent.link().is_some());
         let Some(stream) = self.streams.get_mut(&id) else { return Ok(()) };
         let Some(records) = &mut stream.records else { return Ok(()) };
         let Some(reliable) = &mut records.reliable else { return Ok(()) };
         if is_members {
             reliable.check(link, &run, most)?;
         }
-        if is_root {
+        if is_front_end {
             if let Some(new) = reliable.accept(rank, &run) {
                 records.counters.seen += u64::from(new.len());
                 self.arrive_at_program(id, new, None);
@@ -243,8 +243,8 @@ impl Node {
     }
 
     /// The front-end's program has taken the records of members before these.
-    pub(super) fn confirmed(&mut self, id: StreamId, confirmations: &[(u32, Wave)]) {
-        let rank = self.rank;
+    pub(super) fn confirmed(&mut self, id: StreamId, confirmations: &[(u32, WaveNumber)]) {
+        let rank = self.role.rank();
         let Some(stream) = self.streams.get_mut(&id) else { return };
         // Whoever is still in need will say so again.
         stream.wants_acknowledgement = false;
@@ -258,7 +258,7 @@ impl Node {
     }
 
     /// Passes confirmations on, each to where its member is.
-    fn confirm_below(&mut self, id: StreamId, confirmations: &[(u32, Wave)]) {
+    fn confirm_below(&mut self, id: StreamId, confirmations: &[(u32, WaveNumber)]) {
         let links: Vec<LinkId> = self.below.links().map(|(_, link)| link).collect();
         for link in links {
             let members = self.below.members(link);
@@ -274,7 +274,7 @@ impl Node {
     }
 
     /// At the front-end: of each member the first record that was not taken, on a stream without waves that loses nothing.
-    pub(crate) fn records_until(&mut self, id: StreamId) -> BTreeMap<u32, Wave> {
+    pub(crate) fn records_until(&mut self, id: StreamId) -> BTreeMap<u32, WaveNumber> {
         self.reliable_of(id).map(|reliable| reliable.taken()).unwrap_or_default()
     }
 
@@ -296,14 +296,14 @@ mod tests {
     #[test]
     fn filtered_records_are_confirmed_when_all_that_came_was_taken_however_few_bytes_they_are() {
         let bodies = Bodies::of_size(FormatId::from_bytes([1; 16]), 4, 10, vec![0; 40].into()).unwrap();
-        let (stream, first, members) = (StreamId(1), Wave(0), Arc::default());
+        let (stream, first, members) = (StreamId(1), WaveNumber(0), Arc::default());
         let run = Run { stream, first, members, is_fresh: true, is_partial: true, yields: None, bodies };
         let mut reliable = Reliable::new(64 << 10);
         assert!(reliable.accept(3, &run).is_some());
         reliable.took(3, &run, 1280);
         assert_eq!(reliable.confirmations(), [], "others may be taken, and confirmed with them");
         reliable.rest();
-        assert_eq!(reliable.confirmations(), [(3, Wave(10))]);
+        assert_eq!(reliable.confirmations(), [(3, WaveNumber(10))]);
         reliable.rest();
         assert_eq!(reliable.confirmations(), []);
     }

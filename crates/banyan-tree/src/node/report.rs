@@ -4,7 +4,7 @@ use std::fmt;
 
 use banyan_boot::RankSet;
 
-use crate::ids::{NodeId, StreamId, Wave};
+use crate::ids::{NodeId, StreamId, WaveNumber};
 use crate::stream_options::Direction;
 
 /// What users may want to know.
@@ -34,7 +34,7 @@ pub enum Report {
         /// The stream.
         stream: StreamId,
         /// The first wave without them.
-        wave: Wave,
+        wave: WaveNumber,
         /// Who did not come in time.
         members: RankSet,
     },
@@ -54,7 +54,7 @@ pub enum Report {
         /// How many.
         waves: u64,
         /// The wave of its next record.
-        next: Wave,
+        next: WaveNumber,
     },
     /// A child broke the rules; its link was closed. Of children of agents the front-end hears, too.
     Violation {
@@ -106,7 +106,7 @@ pub enum Report {
         /// Whether it is the filter of what comes up or of what goes down.
         direction: Direction,
         /// The first wave; of what goes down, the number of the first record that failed.
-        wave: Wave,
+        wave: WaveNumber,
         /// Why.
         cause: String,
     },

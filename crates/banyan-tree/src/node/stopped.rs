@@ -9,7 +9,7 @@
 
 use super::log::Log;
 use super::{Action, Node, NodeOptions};
-use crate::ids::{LinkId, StreamId, Time, Wave};
+use crate::ids::{LinkId, StreamId, Time, WaveNumber};
 use crate::message::Message;
 
 impl Node {
@@ -17,11 +17,12 @@ impl Node {
     pub(super) fn look_for_stopped(&mut self, now: Time) {
         let Some(watch) = self.stopped.as_mut().filter(|watch| watch.next() <= now) else { return };
         let options = &self.options;
-        let control = options.is_far_behind(&self.control).then(|| (StreamId::CONTROL, Wave(self.control.start())));
+        let control =
+            options.is_far_behind(&self.control).then(|| (StreamId::CONTROL, WaveNumber(self.control.start())));
         let others = self.streams.iter().filter_map(|(id, stream)| {
             // What was asked for may be little here and much at the front-end.
             let is_behind = || options.is_far_behind(&stream.log) || stream.received_asked > stream.log.start();
-            let behind = || is_behind().then(|| Wave(stream.log.start()));
+            let behind = || is_behind().then(|| WaveNumber(stream.log.start()));
             Some((*id, stream.stands_still_at().or_else(behind)?))
         });
         for (id, at) in watch.look(control.into_iter().chain(others), now) {
@@ -36,7 +37,7 @@ impl Node {
     }
 
     /// Has those looked at that have not contributed to this wave, which others have.
-    pub(super) fn examine(&mut self, id: StreamId, wave: Wave) {
+    pub(super) fn examine(&mut self, id: StreamId, wave: WaveNumber) {
         let Some(stream) = self.streams.get(&id) else { return };
         let missing: Vec<LinkId> = stream.gathering.waits_for_before(wave.after(1)).collect();
         for link in missing {

@@ -11,35 +11,23 @@ use super::kept::Kept;
 use super::ledger::Ledger;
 use super::log::Log;
 use super::missing_fields::MissingFields;
+use super::newcomer::{Predecessor, Standing};
 use super::patience::Patience;
 use super::records::Records;
-use crate::ids::{NodeId, Wave};
+use crate::ids::{NodeId, WaveNumber};
 use crate::message::{Opening, Packet, Succession};
 use crate::run::Run;
 use crate::transformation::Transformation;
 
-/// How far a process before this one, which was the same member, may have contributed. Below that nobody may combine what
-/// this one sends: of two contributions of one member to a wave, which both were combined with others', none could be told
-/// from the other. By themselves they can, and the front-end takes the first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Caution {
-    /// There was none.
-    None,
-    /// This one has not heard.
-    Unknown,
-    /// Up to this wave at most.
-    Until(Wave),
-}
-
 /// A packet that a member has not taken.
-pub(super) struct Waiting {
+pub(super) struct WaitingPacket {
     pub(super) sequence: u64,
     /// How many of the numbers right before it are those of packets for others.
     pub(super) not_for_it: u64,
     pub(super) packet: Packet,
 }
 
-pub(super) struct Stream {
+pub(super) struct NodeStream {
     pub(super) opening: Arc<Opening>,
     /// What becomes of contributions to waves.
     pub(super) transformation: Box<dyn Transformation>,
@@ -59,7 +47,7 @@ pub(super) struct Stream {
     /// What goes down.
     pub(super) log: Log,
     /// At a member: packets it has not taken.
-    pub(super) inbox: VecDeque<Waiting>,
+    pub(super) inbox: VecDeque<WaitingPacket>,
     /// At a member: how many packets behind these are not for it.
     pub(super) not_for_it: u64,
     /// At a member: the number behind the last one it has taken, or was told not to expect.
@@ -76,9 +64,9 @@ pub(super) struct Stream {
     /// What went up.
     pub(super) kept: Kept,
     /// At a member: the wave of its next packet. Elsewhere: the wave that the parent expects to be combined next.
-    pub(super) sent: Wave,
+    pub(super) sent: WaveNumber,
     /// Waves before this one are whole at the front-end.
-    pub(super) whole: Wave,
+    pub(super) whole: WaveNumber,
     /// Whether it is known here what the front-end has taken.
     pub(super) knows_acknowledged: bool,
     /// Whether the parent waits for this node.
@@ -99,24 +87,21 @@ pub(super) struct Stream {
     /// At the front-end: acknowledge each wave.
     pub(super) is_eager: bool,
     /// At the front-end: the first wave that was not taken, and bytes taken since the last acknowledgement.
-    pub(super) taken: Wave,
+    pub(super) taken: WaveNumber,
     pub(super) taken_bytes: usize,
-    /// At a member: whether it has come when others had been sent something, and has neither been sent anything nor
-    /// contributed since. Nobody waits for it.
-    pub(super) is_beginner: bool,
-    /// At a member: whether it was open before this member came, which then begins where it is told to.
-    pub(super) is_older: bool,
+    /// At a member: how it stands in the stream.
+    pub(super) standing: Standing,
     /// At a member: whether a process before it may have contributed to the waves it contributes to.
-    pub(super) caution: Caution,
+    pub(super) predecessor: Predecessor,
     /// At a member: what it had for waves that were over, and was dropped.
     pub(super) overdue: u64,
     /// At a member: the set of itself alone.
     pub(super) own: Option<Arc<RankSet>>,
 }
 
-impl Stream {
-    pub(super) fn new(opening: Arc<Opening>, transformation: Box<dyn Transformation>) -> Stream {
-        Stream {
+impl NodeStream {
+    pub(super) fn new(opening: Arc<Opening>, transformation: Box<dyn Transformation>) -> NodeStream {
+        NodeStream {
             opening,
             transformation,
             down: None,
@@ -133,8 +118,8 @@ impl Stream {
             received_asked: 0,
             gathering: Gathering::default(),
             kept: Kept::default(),
-            sent: Wave(0),
-            whole: Wave(0),
+            sent: WaveNumber(0),
+            whole: WaveNumber(0),
             knows_acknowledged: false,
             is_participating: false,
             wants_acknowledgement: false,
@@ -144,11 +129,10 @@ impl Stream {
             ledger: None,
             holders: None,
             is_eager: false,
-            taken: Wave(0),
+            taken: WaveNumber(0),
             taken_bytes: 0,
-            is_beginner: false,
-            is_older: false,
-            caution: Caution::None,
+            standing: Standing::Regular,
+            predecessor: Predecessor::None,
             overdue: 0,
             own: None,
         }
@@ -171,19 +155,19 @@ impl Stream {
     }
 }
 
-impl Stream {
+impl NodeStream {
     /// At a member: whether what it contributes next has to go by itself; given what it has heard of its succession.
-    pub(super) fn is_cautious(&mut self, own: Option<&Succession>) -> bool {
-        if let (Caution::Unknown, Some(own)) = (self.caution, own) {
+    pub(super) fn goes_alone(&mut self, own: Option<&Succession>) -> bool {
+        if let (Predecessor::Unknown, Some(own)) = (self.predecessor, own) {
             let free = own.free.iter().find(|(stream, _)| *stream == self.opening.stream);
             // Streams that were opened since were never another's.
-            self.caution = free.map_or(Caution::None, |(_, wave)| Caution::Until(*wave));
+            self.predecessor = free.map_or(Predecessor::None, |(_, wave)| Predecessor::Until(*wave));
         }
-        match self.caution {
-            Caution::Unknown => true,
-            Caution::Until(wave) if self.sent < wave => true,
-            Caution::Until(_) | Caution::None => {
-                self.caution = Caution::None;
+        match self.predecessor {
+            Predecessor::Unknown => true,
+            Predecessor::Until(wave) if self.sent < wave => true,
+            Predecessor::Until(_) | Predecessor::None => {
+                self.predecessor = Predecessor::None;
                 false
             }
         }
@@ -200,14 +184,14 @@ impl Stream {
     }
 
     /// The first wave that is still waited for here.
-    pub(super) fn awaited(&self) -> Wave {
+    pub(super) fn awaited(&self) -> WaveNumber {
         self.ledger.as_ref().map_or(self.gathering.out(), Ledger::next)
     }
 }
 
-impl std::fmt::Debug for Stream {
+impl std::fmt::Debug for NodeStream {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Stream")
+        f.debug_struct("NodeStream")
             .field("opening", &self.opening)
             .field("gathering", &self.gathering)
             .field("kept", &self.kept.bytes())

@@ -4,7 +4,7 @@
 //! whoever has the earlier one for a child sends it away. A node tells its children before anything else that it hears from
 //! then on, and a new child before all. So whoever knows of an acknowledgement that the front-end gave after a succession
 //! knows of the succession: an earlier process contributes to no wave behind the window of the last acknowledgement before
-//! it. Up to there the later one contributes by itself ([`Caution`](super::stream::Caution)), and no member is combined
+//! it. Up to there the later one contributes by itself ([`Predecessor`](super::newcomer::Predecessor)), and no member is combined
 //! twice.
 
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use std::sync::Arc;
 use banyan_boot::RankSet;
 
 use super::{Action, Node, Report};
-use crate::ids::{LinkId, StreamId, Time, Wave};
+use crate::ids::{LinkId, StreamId, Time, WaveNumber};
 use crate::message::{Message, NodeInfo, Succession};
 
 impl Node {
@@ -33,7 +33,7 @@ impl Node {
 
     /// At the front-end: these nodes are there. Some may be members that other processes were before.
     pub(super) fn note_successors(&mut self, places: &[NodeInfo], now: Time) {
-        if self.root.is_none() {
+        if !self.role.is_front_end() {
             return;
         }
         let mut replaced = RankSet::new();
@@ -53,13 +53,13 @@ impl Node {
     }
 
     /// For each stream of a member, the first wave that nobody can have contributed to who has not heard what is said now.
-    fn free_waves(&self, rank: u32) -> Vec<(StreamId, Wave)> {
+    fn free_waves(&self, rank: u32) -> Vec<(StreamId, WaveNumber)> {
         let window = self.options.window_waves;
         let streams = self.streams.iter().filter(|(_, stream)| {
             // Without waves nothing is combined.
             stream.records.is_none() && stream.opening.members.contains(rank)
         });
-        streams.map(|(id, stream)| (*id, Wave(stream.kept.acknowledged().0.saturating_add(window)))).collect()
+        streams.map(|(id, stream)| (*id, WaveNumber(stream.kept.acknowledged().0.saturating_add(window)))).collect()
     }
 
     /// Another process is this member now.

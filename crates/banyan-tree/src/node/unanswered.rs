@@ -14,9 +14,9 @@ use std::time::Duration;
 
 use banyan_boot::RankSet;
 
-use super::stream::Stream;
+use super::stream::NodeStream;
 use super::{Action, Node};
-use crate::ids::{LinkId, NodeId, StreamId, Time, Wave};
+use crate::ids::{LinkId, NodeId, StreamId, Time, WaveNumber};
 use crate::message::Message;
 
 /// Looks in the time that a member may take: that time is kept to a quarter.
@@ -27,7 +27,7 @@ const LOOKS: u32 = 4;
 pub(super) struct Watch {
     every: Duration,
     next: Time,
-    waiting: BTreeMap<StreamId, (Wave, u32)>,
+    waiting: BTreeMap<StreamId, (WaveNumber, u32)>,
 }
 
 impl Watch {
@@ -41,7 +41,11 @@ impl Watch {
     }
 
     /// These waves wait; those that have done so for too long.
-    pub(super) fn look(&mut self, waiting: impl Iterator<Item = (StreamId, Wave)>, now: Time) -> Vec<(StreamId, Wave)> {
+    pub(super) fn look(
+        &mut self,
+        waiting: impl Iterator<Item = (StreamId, WaveNumber)>,
+        now: Time,
+    ) -> Vec<(StreamId, WaveNumber)> {
         self.next = now.after(self.every);
         let before = std::mem::take(&mut self.waiting);
         let mut overdue = Vec::new();
@@ -68,7 +72,7 @@ impl Node {
         let Some(watch) = self.watch.as_mut().filter(|watch| watch.next <= now) else { return };
         let waiting = self.streams.iter().filter_map(|(id, stream)| Some((*id, stream.stands_still_at()?)));
         for (stream, wave) in watch.look(waiting, now) {
-            if self.root.is_some() {
+            if self.role.is_front_end() {
                 let members = Arc::new(self.missing(stream));
                 self.overdue(stream, wave, &members, now);
             } else {
@@ -78,7 +82,7 @@ impl Node {
     }
 
     /// What has come of this wave goes on.
-    fn go_on_without(&mut self, id: StreamId, wave: Wave) {
+    fn go_on_without(&mut self, id: StreamId, wave: WaveNumber) {
         if let Some(stream) = self.streams.get_mut(&id) {
             stream.gathering.force(wave.after(1));
             self.pump_up(id);
@@ -86,7 +90,7 @@ impl Node {
     }
 
     /// Those of these members who have not contributed to this wave are not waited for any more.
-    pub(super) fn overdue(&mut self, id: StreamId, wave: Wave, members: &Arc<RankSet>, now: Time) {
+    pub(super) fn overdue(&mut self, id: StreamId, wave: WaveNumber, members: &Arc<RankSet>, now: Time) {
         let children: Vec<(NodeId, LinkId)> = self.below.links().collect();
         for (child, link) in children {
             let Some(stream) = self.streams.get(&id) else { return };
@@ -108,10 +112,10 @@ impl Node {
     }
 }
 
-impl Stream {
+impl NodeStream {
     /// The wave that is next, if something of it is there and waits for others. At the front-end members may wait for the
     /// program, as long as that has not taken the waves before.
-    pub(super) fn stands_still_at(&self) -> Option<Wave> {
+    pub(super) fn stands_still_at(&self) -> Option<WaveNumber> {
         if self.patience.is_some() {
             return None;
         }
@@ -132,7 +136,7 @@ mod tests {
         let mut watch = Watch::new(Duration::from_nanos(40));
         let stream = StreamId(1);
         let mut look = |wave: Option<u64>, now| {
-            let overdue = watch.look(wave.into_iter().map(|wave| (stream, Wave(wave))), Time(now));
+            let overdue = watch.look(wave.into_iter().map(|wave| (stream, WaveNumber(wave))), Time(now));
             assert_eq!(watch.next, Time(now + 10));
             overdue.len()
         };

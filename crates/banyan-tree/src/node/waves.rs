@@ -8,11 +8,12 @@ use banyan_boot::RankSet;
 use banyan_reduce::{Bodies, FilterRole};
 
 use super::gathering::Violation;
-use super::ledger::Whole;
+use super::ledger::WholeWaves;
+use super::newcomer::{Predecessor, Standing};
 use super::packets::SendError;
-use super::stream::{Caution, Stream};
+use super::stream::NodeStream;
 use super::{Node, Report};
-use crate::ids::{LinkId, NodeId, StreamId, Time, Wave};
+use crate::ids::{LinkId, NodeId, StreamId, Time, WaveNumber};
 use crate::message::Message;
 use crate::run::Run;
 use crate::stream_options::Direction;
@@ -25,7 +26,7 @@ pub struct Delivery {
     /// The stream.
     pub stream: StreamId,
     /// The first of them.
-    pub first: Wave,
+    pub first: WaveNumber,
     /// How many they are.
     pub count: u32,
     /// Who is in them.
@@ -45,7 +46,7 @@ impl Delivery {
     }
 
     /// The wave, or the record, that a body is of, counted from the first body.
-    pub fn number(&self, body: u32) -> Wave {
+    pub fn number(&self, body: u32) -> WaveNumber {
         let source = self.yields.as_ref().and_then(|yields| yields.sources().get(body as usize));
         self.first.after(source.copied().unwrap_or(body))
     }
@@ -56,7 +57,7 @@ impl Node {
     ///
     /// # Errors
     /// If the stream is not there, this member is too far ahead, or another process has taken its place.
-    pub fn contribute(&mut self, stream: StreamId, bodies: Bodies) -> Result<Wave, SendError> {
+    pub fn contribute(&mut self, stream: StreamId, bodies: Bodies) -> Result<WaveNumber, SendError> {
         self.contribute_run(stream, bodies, false)
     }
 
@@ -64,7 +65,7 @@ impl Node {
     ///
     /// # Errors
     /// As [`contribute`](Self::contribute); nothing is dropped then.
-    pub fn contribute_from(&mut self, stream: StreamId, first: Wave, bodies: &Bodies) -> Result<(), SendError> {
+    pub fn contribute_from(&mut self, stream: StreamId, first: WaveNumber, bodies: &Bodies) -> Result<(), SendError> {
         let next = self.next_wave(stream).ok_or(SendError::NoStream(stream))?;
         // At most as many as there are, which is a `u32`.
         let over = first.until(next).min(u64::from(bodies.len()));
@@ -81,7 +82,7 @@ impl Node {
     /// # Errors
     /// If the stream is not there, that wave is over, or this member is too far ahead. In the last case some of the waves
     /// before may have been passed over.
-    pub fn contribute_at(&mut self, stream: StreamId, wave: Wave, body: Bodies) -> Result<(), SendError> {
+    pub fn contribute_at(&mut self, stream: StreamId, wave: WaveNumber, body: Bodies) -> Result<(), SendError> {
         self.pass_over(stream, wave)?;
         if self.next_wave(stream) != Some(wave) {
             self.streams.get_mut(&stream).into_iter().for_each(|stream| stream.overdue += 1);
@@ -94,7 +95,7 @@ impl Node {
     ///
     /// # Errors
     /// If the stream is not there, or this member is too far ahead; some waves may have been passed over.
-    pub fn pass_over(&mut self, stream: StreamId, until: Wave) -> Result<(), SendError> {
+    pub fn pass_over(&mut self, stream: StreamId, until: WaveNumber) -> Result<(), SendError> {
         let window = self.options.window_waves;
         if self.streams.get(&stream).is_some_and(|stream| stream.records.is_some()) {
             // There are no waves.
@@ -110,17 +111,16 @@ impl Node {
         }
     }
 
-    fn contribute_run(&mut self, stream: StreamId, bodies: Bodies, is_partial: bool) -> Result<Wave, SendError> {
+    fn contribute_run(&mut self, stream: StreamId, bodies: Bodies, is_partial: bool) -> Result<WaveNumber, SendError> {
         if self.is_succeeded() {
             return Err(SendError::Succeeded);
         }
         let (waves, bytes) = (self.options.window_waves, self.options.window_bytes);
         let Some(known) = self.streams.get_mut(&stream) else { return Err(SendError::NoStream(stream)) };
-        let Some(rank) = self.rank.filter(|rank| known.opening.members.contains(*rank)) else {
+        let Some(rank) = self.role.rank().filter(|rank| known.opening.members.contains(*rank)) else {
             return Err(SendError::NoStream(stream));
         };
-        if !self.is_greeted {
-            // If its parent dies now it comes to another as one that has done nothing.
+        if self.role.is_arriving() {
             return Err(SendError::Full);
         }
         let members = known.own_members(rank);
@@ -135,7 +135,7 @@ impl Node {
             return Err(SendError::Full);
         }
         let wave = run.first;
-        if std::mem::take(&mut known.is_beginner) {
+        if known.standing.begin() {
             self.tell_participation(stream);
         }
         let Some(known) = self.streams.get(&stream) else { return Err(SendError::NoStream(stream)) };
@@ -149,8 +149,8 @@ impl Node {
     }
 
     /// At a member: the wave that its next packet of a stream is part of.
-    pub fn next_wave(&self, stream: StreamId) -> Option<Wave> {
-        let rank = self.rank?;
+    pub fn next_wave(&self, stream: StreamId) -> Option<WaveNumber> {
+        let rank = self.role.rank()?;
         let stream = self.streams.get(&stream)?;
         stream.opening.members.contains(rank).then_some(stream.sent)
     }
@@ -178,7 +178,7 @@ impl Node {
     }
 
     /// At the front-end: all waves before this one were taken; bytes of these since the last time.
-    fn note_taken(&mut self, stream: StreamId, taken: Wave, bytes: usize) {
+    fn note_taken(&mut self, stream: StreamId, taken: WaveNumber, bytes: usize) {
         let Some(known) = self.streams.get_mut(&stream) else { return };
         known.taken_bytes += bytes;
         let waves = known.kept.acknowledged().until(taken);
@@ -233,7 +233,7 @@ impl Node {
         let window = self.options.window_waves;
         let allowed = if is_members { self.options.window_bytes.saturating_mul(2) } else { usize::MAX };
         let Some(stream) = self.streams.get_mut(&run.stream) else {
-            self.drop_early(link, &run);
+            self.drop_unopened(link, &run);
             return Ok(());
         };
         stream.check(&run, window).map_err(|cause| cause.to_string())?;
@@ -265,7 +265,7 @@ impl Node {
 
     /// A child has contributed to waves that went on without it, up to this one: it goes on with the first that nobody has
     /// contributed to. Of those before, which others have begun, the time may be over when it hears of it.
-    fn tell_front(&mut self, link: LinkId, id: StreamId, end: Wave) {
+    fn tell_front(&mut self, link: LinkId, id: StreamId, end: WaveNumber) {
         let front = self.streams.get(&id).map(|stream| stream.gathering.front().max(stream.awaited()));
         if let Some(next) = front.filter(|front| *front > end) {
             self.send(link, Message::Begin { stream: id, next });
@@ -311,7 +311,7 @@ impl Node {
 
     /// Combines parts of the same waves, and sends on what comes of it.
     fn combine(&mut self, id: StreamId, mut parts: Vec<Run>, members: &Arc<RankSet>) {
-        let place = self.filter_place();
+        let place = self.role.filters();
         while let Some(first) = parts.first().map(|part| part.first) {
             let Some(stream) = self.streams.get_mut(&id) else { return };
             let until = match stream.combine(&parts, place) {
@@ -350,8 +350,8 @@ impl Node {
     }
 
     /// Sends the parts of one wave on as they are.
-    fn emit_uncombined(&mut self, id: StreamId, parts: Vec<Run>, next: Wave, error: &TransformationError) {
-        let wave = parts.first().map_or(Wave(0), |part| part.first);
+    fn emit_uncombined(&mut self, id: StreamId, parts: Vec<Run>, next: WaveNumber, error: &TransformationError) {
+        let wave = parts.first().map_or(WaveNumber(0), |part| part.first);
         self.uncombined(id, Direction::Up, wave, &error.to_string());
         for part in parts {
             self.emit(Run { is_fresh: false, ..part });
@@ -360,7 +360,7 @@ impl Node {
     }
 
     /// Tells the parent that nothing to be combined will come of waves before this one.
-    fn tell_next(&mut self, id: StreamId, next: Wave) {
+    fn tell_next(&mut self, id: StreamId, next: WaveNumber) {
         let Some(stream) = self.streams.get_mut(&id).filter(|stream| stream.ledger.is_none()) else { return };
         stream.sent = next;
         if stream.is_participating {
@@ -375,8 +375,8 @@ impl Node {
             let members = Arc::clone(&run.members);
             return ledger.add(vec![run], &members);
         }
-        if stream.caution != Caution::None && run.is_fresh {
-            return self.emit_cautiously(run);
+        if stream.predecessor != Predecessor::None && run.is_fresh {
+            return self.emit_beside_predecessor(run);
         }
         stream.kept.keep(&run);
         stream.traffic.up(&run);
@@ -395,11 +395,11 @@ impl Node {
 
     /// At a member that another process was before: what that may have contributed to, this one contributes to by itself.
     #[cold]
-    fn emit_cautiously(&mut self, run: Run) {
+    fn emit_beside_predecessor(&mut self, run: Run) {
         let (id, end) = (run.stream, run.end());
         let own = self.own_succession();
         let Some(stream) = self.streams.get_mut(&id) else { return };
-        if stream.is_cautious(own.as_deref()) {
+        if stream.goes_alone(own.as_deref()) {
             self.emit(Run { is_fresh: false, ..run });
             self.streams.get_mut(&id).into_iter().for_each(|stream| stream.sent = end);
         } else {
@@ -409,7 +409,7 @@ impl Node {
     }
 
     /// A child is waited for from this wave on.
-    pub(super) fn participate(&mut self, link: LinkId, id: StreamId, next: Wave) -> Result<(), String> {
+    pub(super) fn participate(&mut self, link: LinkId, id: StreamId, next: WaveNumber) -> Result<(), String> {
         let window = self.options.window_waves;
         let Some(stream) = self.streams.get_mut(&id) else { return Ok(()) };
         stream.check_ahead(next, window).map_err(|cause| cause.to_string())?;
@@ -437,11 +437,11 @@ impl Node {
 
     /// Tells the parent whether to wait for this node, if that has changed.
     pub(super) fn tell_participation(&mut self, id: StreamId) {
-        let (rank, is_attached) = (self.rank, self.ascent.link().is_some());
+        let (rank, is_attached) = (self.role.rank(), self.ascent.link().is_some());
         let Some(stream) = self.streams.get_mut(&id) else { return };
         let is_member = rank.is_some_and(|rank| stream.opening.members.contains(rank));
         // Without waves nobody waits for anyone.
-        let is_combined = is_member && stream.caution == Caution::None && !stream.is_beginner;
+        let is_combined = is_member && stream.predecessor == Predecessor::None && stream.standing != Standing::Beginner;
         let participates = stream.records.is_none() && (is_combined || stream.gathering.has_participants());
         if !is_attached || participates == stream.is_participating {
             return;
@@ -459,7 +459,7 @@ impl Node {
 
     /// After the parent has changed: sends again what the front-end has not taken, and asks to be waited for.
     pub(super) fn resume_upwards(&mut self, id: StreamId) {
-        if self.rank.is_none() && self.reliable_of(id).is_some() {
+        if !self.role.is_member() && self.reliable_of(id).is_some() {
             self.streams.get_mut(&id).into_iter().for_each(|stream| stream.wants_acknowledgement = false);
             self.send_again_below(id);
         }
@@ -484,12 +484,12 @@ impl Node {
 
     /// Someone below waits for an acknowledgement.
     pub(super) fn want_acknowledgement(&mut self, id: StreamId) {
-        let is_root = self.root.is_some();
-        if is_root && self.reliable_of(id).is_some() {
+        let is_front_end = self.role.is_front_end();
+        if is_front_end && self.reliable_of(id).is_some() {
             return self.want_confirmation(id);
         }
         let Some(stream) = self.streams.get_mut(&id) else { return };
-        if is_root {
+        if is_front_end {
             stream.is_eager = true;
             let taken = stream.taken;
             self.acknowledge(id, taken);
@@ -500,10 +500,10 @@ impl Node {
     }
 
     /// The front-end has taken all waves before this one.
-    pub(super) fn acknowledge(&mut self, id: StreamId, until: Wave) {
+    pub(super) fn acknowledge(&mut self, id: StreamId, until: WaveNumber) {
         let Some(stream) = self.streams.get_mut(&id) else {
-            // Whoever has just come hears of the stream after this, and must not contribute to waves that are over.
-            return self.early(id).into_iter().for_each(|early| early.acknowledged = early.acknowledged.max(until));
+            // Whoever has just come hears of the stream after this.
+            return self.unopened.note_acknowledged(id, until);
         };
         stream.knows_acknowledged = true;
         if until <= stream.kept.acknowledged() {
@@ -522,9 +522,9 @@ impl Node {
     }
 
     /// Waves before this one are whole.
-    pub(super) fn begin(&mut self, id: StreamId, next: Wave) {
+    pub(super) fn begin(&mut self, id: StreamId, next: WaveNumber) {
         let Some(stream) = self.streams.get_mut(&id) else {
-            return self.early(id).into_iter().for_each(|early| early.whole = early.whole.max(next));
+            return self.unopened.note_whole(id, next);
         };
         if next <= stream.whole {
             return;
@@ -537,8 +537,8 @@ impl Node {
     }
 
     /// At a member that joined late, or was given up: waves before this one are over.
-    fn go_on_from(&mut self, id: StreamId, wave: Wave) {
-        let is_member = self.rank.is_some();
+    fn go_on_from(&mut self, id: StreamId, wave: WaveNumber) {
+        let is_member = self.role.is_member();
         let Some(stream) = self.streams.get_mut(&id) else { return };
         let missed = stream.sent.until(wave);
         if is_member && missed > 0 {
@@ -556,17 +556,17 @@ fn tag_of(parts: &[Run]) -> u32 {
     present.min_by_key(|part| part.members.first()).map_or(0, |part| part.bodies.tag())
 }
 
-impl Stream {
+impl NodeStream {
     /// At the front-end: waves that are whole, and their bytes.
     fn deliver(&mut self) -> Option<(Delivery, usize)> {
-        let Whole { parts, members, missing } = self.ledger.as_mut()?.take()?;
+        let WholeWaves { parts, members, missing } = self.ledger.as_mut()?.take()?;
         let bodies = self.combine(&parts, FilterRole::Root);
         let first = parts.first()?.first;
         let count = bodies.as_ref().map_or(1, Bodies::len);
         let rest = since(&parts, first.after(count));
         let bytes = |parts: &[Run]| parts.iter().map(|part| part.bodies.size()).sum::<usize>();
         let taken = bytes(&parts) - bytes(&rest);
-        let rest = Whole { parts: rest, members: Arc::clone(&members), missing: missing.clone() };
+        let rest = WholeWaves { parts: rest, members: Arc::clone(&members), missing: missing.clone() };
         self.ledger.as_mut()?.put_back(rest);
         let stream = self.opening.stream;
         Some((Delivery { stream, first, count, members, missing, yields: None, bodies }, taken))
@@ -607,7 +607,7 @@ impl Stream {
 
     /// A child may have heard of an acknowledgement that is still on its way here from another side, so it is allowed
     /// twice the window; and everything, as long as this node has heard of none.
-    fn check_ahead(&self, until: Wave, window: u64) -> Result<(), Violation> {
+    fn check_ahead(&self, until: WaveNumber, window: u64) -> Result<(), Violation> {
         let ahead = self.kept.acknowledged().until(until);
         if self.knows_acknowledged && ahead > 2 * window {
             return Err(Violation::TooFarAhead { until, ahead, allowed: 2 * window });
@@ -617,7 +617,7 @@ impl Stream {
 }
 
 /// The waves of these parts from one on.
-fn since(parts: &[Run], first: Wave) -> Vec<Run> {
+fn since(parts: &[Run], first: WaveNumber) -> Vec<Run> {
     parts.iter().filter_map(|part| part.within(first..part.end())).collect()
 }
 

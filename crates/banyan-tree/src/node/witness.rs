@@ -60,8 +60,8 @@ impl Node {
     fn note_ended(&mut self, node: NodeId, members: RankSet) {
         let known = self.witnesses.ended.entry(node).or_default();
         *known = known.union(&members);
-        if self.root.is_some() {
-            self.bury();
+        if self.role.is_front_end() {
+            self.lose_ended();
             self.expect();
         } else {
             self.send_up(Message::Ended { node, members: Arc::new(members) });
@@ -78,10 +78,10 @@ impl Node {
 
     /// At the front-end: does not wait for those to come back who have ended. A process that has taken the place of one of
     /// them is another.
-    pub(super) fn bury(&mut self) {
-        let Some(root) = &self.root else { return };
+    pub(super) fn lose_ended(&mut self) {
+        let Some(front_end) = self.role.front_end() else { return };
         let ended = self.witnesses.ended.values().fold(RankSet::new(), |all, members| all.union(members));
-        let is_adrift = |node: NodeId| self.below.chain(node).any(|above| root.is_adrift(above));
+        let is_adrift = |node: NodeId| self.below.chain(node).any(|above| front_end.is_adrift(above));
         let is_first = |rank: u32, life: u32| life == 0 && ended.contains(rank);
         let places =
             self.below.places().filter(|place| place.rank.is_some_and(|rank| is_first(rank, place.epoch.life())));

@@ -49,7 +49,7 @@ fn format() -> Format {
 }
 
 /// One end of a link, and what was said on it.
-struct End {
+struct RecordedEnd {
     link: LinkId,
     connection: Connection,
     encoder: Encoder,
@@ -59,7 +59,7 @@ struct End {
 /// A node, its links by the node at the other end, and its clock.
 struct Process {
     node: Node,
-    ends: BTreeMap<usize, End>,
+    ends: BTreeMap<usize, RecordedEnd>,
     book: AddressBook,
     now: Time,
     begin: Instant,
@@ -91,7 +91,7 @@ impl Process {
         let options = silent_links(Duration::from_secs(60)).window(window).capabilities(capabilities);
         let connection = Connection::inherited(&options, self.begin);
         let (encoder, decoder) = (Encoder::new(1 << 20), Decoder::new(LONGEST_MESSAGE));
-        self.ends.insert(to, End { link, connection, encoder, decoder });
+        self.ends.insert(to, RecordedEnd { link, connection, encoder, decoder });
     }
 
     /// Does what the node wants.
@@ -125,7 +125,7 @@ impl Process {
     /// What it has to say to another one.
     fn say(&mut self, to: usize) -> Vec<u8> {
         let mut all = Vec::new();
-        let Some(End { connection, .. }) = self.ends.get_mut(&to) else { return all };
+        let Some(RecordedEnd { connection, .. }) = self.ends.get_mut(&to) else { return all };
         loop {
             let mut pieces = [IoSlice::new(&[]); 8];
             let count = connection.poll_transmit(&mut pieces);

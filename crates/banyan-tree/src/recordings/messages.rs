@@ -11,8 +11,8 @@ use banyan_reduce::Bodies;
 use bytes::Bytes;
 
 use super::{Said, file, recorded};
-use crate::driver::{Above, Invited, Note};
-use crate::ids::{Epoch, Level, NodeId, StreamId, Wave};
+use crate::driver::{Invited, NodeAbove, Note};
+use crate::ids::{Epoch, Level, NodeId, StreamId, WaveNumber};
 use crate::message::{
     Ancestor, Ancestry, Attach, Candidate, Chosen, Gone, Message, NodeInfo, Opening, Packet, Resume, Scatter,
     Succession,
@@ -50,7 +50,7 @@ fn run(bodies: Bodies, is_fresh: bool) -> Message {
     let members = set(0..64);
     Message::Run(Run {
         stream: STREAM,
-        first: Wave(1 << 33),
+        first: WaveNumber(1 << 33),
         members,
         is_fresh,
         is_partial: !is_fresh,
@@ -79,7 +79,7 @@ fn all() -> Vec<(&'static str, Message)> {
     let several = Bodies::by_ends(FORMAT, [1, 1, 4].into(), Bytes::from_static(&[1, 2, 3, 4])).unwrap();
     let long = Bodies::one(FORMAT, Bytes::from(vec![9; SHORTEST_PAYLOAD + 100]));
     let scatter = Scatter { tag: 11, members: set([4, 5, 6]), bodies: several.clone(), is_partial: true };
-    let succession = Succession { member: NodeId(8), life: 2, free: vec![(STREAM, Wave(1 << 33))] };
+    let succession = Succession { member: NodeId(8), life: 2, free: vec![(STREAM, WaveNumber(1 << 33))] };
     let attach = Attach {
         place: place(4, Some(1)),
         is_urgent: true,
@@ -108,15 +108,15 @@ fn all() -> Vec<(&'static str, Message)> {
         ("run of bodies of several sizes", run(several, false)),
         ("run without bodies", run(Bodies::absent(NonZeroU32::MIN), true)),
         ("run of one long body", run(long, true)),
-        ("participate", Message::Participate { stream: STREAM, next: Wave(7) }),
+        ("participate", Message::Participate { stream: STREAM, next: WaveNumber(7) }),
         ("withdraw", Message::Withdraw(STREAM)),
         ("again", Message::Again(STREAM)),
         ("want acknowledgement", Message::WantAcknowledgement(STREAM)),
         ("want receipt", Message::WantReceipt(STREAM)),
-        ("acknowledge", Message::Acknowledge { stream: STREAM, until: Wave(1 << 33) }),
-        ("begin", Message::Begin { stream: STREAM, next: Wave(8) }),
+        ("acknowledge", Message::Acknowledge { stream: STREAM, until: WaveNumber(1 << 33) }),
+        ("begin", Message::Begin { stream: STREAM, next: WaveNumber(8) }),
         ("taken", Message::Taken { stream: STREAM, bytes: 1 << 33 }),
-        ("confirm", Message::Confirm { stream: STREAM, until: vec![(1, Wave(2)), (5, Wave(1 << 33))] }),
+        ("confirm", Message::Confirm { stream: STREAM, until: vec![(1, WaveNumber(2)), (5, WaveNumber(1 << 33))] }),
         ("packet: record", packet(record.clone())),
         ("packet: scatter", packet(Packet::Scatter(Arc::new(scatter)))),
         ("packet: failed", packet(Packet::Failed { tag: 12, cause: Arc::clone(&cause) })),
@@ -135,13 +135,13 @@ fn all() -> Vec<(&'static str, Message)> {
                 node,
                 stream: STREAM,
                 direction: Direction::Down,
-                wave: Wave(5),
+                wave: WaveNumber(5),
                 cause: Arc::clone(&cause),
             },
         ),
         ("violated", Message::Violated { node, child, cause: Arc::clone(&cause) }),
-        ("overdue", Message::Overdue { stream: STREAM, wave: Wave(5), members: set([1]) }),
-        ("examine", Message::Examine { stream: STREAM, wave: Wave(1 << 33) }),
+        ("overdue", Message::Overdue { stream: STREAM, wave: WaveNumber(5), members: set([1]) }),
+        ("examine", Message::Examine { stream: STREAM, wave: WaveNumber(1 << 33) }),
         (
             "field missing",
             Message::FieldMissing { stream: STREAM, field: "temp of max(temp)".into(), members: set([1]) },
@@ -231,7 +231,7 @@ fn a_note_of_protocol_1_is_understood() {
         seed: 5,
         ..NodeOptions::default()
     };
-    let above = |node, level, addresses: &[&str]| Above {
+    let above = |node, level, addresses: &[&str]| NodeAbove {
         node: NodeId(node),
         level: Level(level),
         addresses: addresses.iter().map(|address| address.parse().unwrap()).collect(),

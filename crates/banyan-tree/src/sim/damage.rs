@@ -7,7 +7,7 @@ use banyan_boot::RankSet;
 use super::faults::Fault;
 use super::happening::Happening;
 use super::model::Broken;
-use super::network::{End, SILENCE, WireId};
+use super::network::{EndIndex, SILENCE, WireId};
 use super::world::{Cut, Delay, Inhabitant, JOINS_WITHIN, World, options};
 use crate::ids::{NodeId, Time};
 use crate::node::Node;
@@ -182,7 +182,7 @@ impl World<'_, '_> {
     }
 
     /// Of what is on its way to an end, the last part may never come.
-    fn lose_some(&mut self, wire: WireId, end: End) {
+    fn lose_some(&mut self, wire: WireId, end: EndIndex) {
         let keep = self.chance.below(self.wires[wire].arriving[end].len() + 1);
         // Also in the middle of a frame.
         let bytes = self.chance.one_in(2).then(|| self.chance.below(LONGEST_PART));

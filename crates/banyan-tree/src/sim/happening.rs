@@ -4,24 +4,24 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::faults::Fault;
-use super::network::{End, WireId};
+use super::network::{EndIndex, WireId};
 use crate::ids::Time;
 
 /// Something that happens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Happening {
     /// Something arrives at an end of a wire.
-    Arrival(WireId, End),
+    Arrival(WireId, EndIndex),
     /// A dial reaches the one that was dialled.
     Dialled(WireId),
     /// A dial fails.
     Refused(WireId),
     /// An end that may have heard nothing for too long looks whether that is so.
-    Silence(WireId, End),
+    Silence(WireId, EndIndex),
     /// The system takes more of what an end has to send.
-    Writable(WireId, End),
+    Writable(WireId, EndIndex),
     /// An end is woken because something was written to the memory that it shares.
-    Rung(WireId, End),
+    Rung(WireId, EndIndex),
     /// A node's deadline.
     Wake(usize),
     /// A node's program goes on.

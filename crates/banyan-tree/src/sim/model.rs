@@ -11,7 +11,7 @@ use super::reduction::Reductions;
 use super::sum::{HOP_BITS, fails_at_front_end, fails_downwards, lacks_field, number, sifted};
 use crate::combiner::Combiners;
 use crate::format_book::FormatBook;
-use crate::ids::{NodeId, StreamId, Wave};
+use crate::ids::{NodeId, StreamId, WaveNumber};
 use crate::node::{Delivery, RecordCounters};
 use crate::synchronisation::Synchronisation;
 
@@ -25,9 +25,9 @@ pub enum Broken {
         /// The stream.
         stream: StreamId,
         /// What was delivered.
-        got: Wave,
+        got: WaveNumber,
         /// What should have been.
-        expected: Wave,
+        expected: WaveNumber,
     },
     /// A wave is not the sum of what its members sent.
     #[error("{stream}, {wave}: the sum of members {members} is not what they sent")]
@@ -35,7 +35,7 @@ pub enum Broken {
         /// The stream.
         stream: StreamId,
         /// The wave.
-        wave: Wave,
+        wave: WaveNumber,
         /// Who is said to be in it.
         members: RankSet,
     },
@@ -45,7 +45,7 @@ pub enum Broken {
         /// The stream.
         stream: StreamId,
         /// The wave.
-        wave: Wave,
+        wave: WaveNumber,
         /// Who is missing.
         missing: RankSet,
     },
@@ -176,16 +176,16 @@ pub enum Broken {
     #[error("{0} contributions were in conflict")]
     Conflicts(u64),
     /// A wave took longer than anyone needs to find out who is gone.
-    #[error("{stream}: {wave} has not come {waited:?} after the last fault, or the wave before it: {whereabouts}")]
+    #[error("{stream}: {wave} has not come {waited:?} after the last fault, or the wave before it: {progress}")]
     Late {
         /// The stream.
         stream: StreamId,
         /// The wave that is next.
-        wave: Wave,
+        wave: WaveNumber,
         /// How long it was waited for.
         waited: Duration,
         /// Where everyone is.
-        whereabouts: String,
+        progress: String,
     },
     /// Everything stands still.
     #[error("nothing moves any more: {0}")]
@@ -193,14 +193,14 @@ pub enum Broken {
 }
 
 /// What one member sends as its part of a wave.
-pub(super) fn contribution(stream: StreamId, member: u32, wave: Wave) -> u64 {
+pub(super) fn contribution(stream: StreamId, member: u32, wave: WaveNumber) -> u64 {
     let mixed = (u64::from(stream.0) << 48) ^ (u64::from(member) << 24) ^ wave.0;
     crate::node::Chance::new(mixed).next_number()
 }
 
 /// The numbers of the records of a process.
 fn of_life(life: u32) -> std::ops::Range<u64> {
-    Wave::first_record(life).0..Wave::first_record(life + 1).0
+    WaveNumber::first_record(life).0..WaveNumber::first_record(life + 1).0
 }
 
 /// What is known of a stream, by member.
@@ -231,9 +231,9 @@ pub(super) struct Model {
     told_lacking: BTreeMap<StreamId, RankSet>,
     /// Members that joined when streams were open: they are not in the first waves, and miss packets.
     joining: RankSet,
-    next: BTreeMap<StreamId, Wave>,
+    next: BTreeMap<StreamId, WaveNumber>,
     /// Who was in each wave of each stream, or is said to be missing, as runs of waves with the same members.
-    contributors: BTreeMap<StreamId, Vec<(Wave, RankSet)>>,
+    contributors: BTreeMap<StreamId, Vec<(WaveNumber, RankSet)>>,
     /// What members contributed to which others do not wait for, or not for all: waves of each.
     contributed: BTreeMap<(StreamId, u32), BTreeSet<u64>>,
     /// Records that came of streams without waves, and of those that lose nothing also those of which filters made nothing.
@@ -282,23 +282,23 @@ impl Model {
     }
 
     /// What should come of a record: nothing, some numbers, or that its filter failed in it.
-    fn expected_of(&self, stream: StreamId, member: u32, record: Wave) -> Option<Vec<u64>> {
+    fn expected_of(&self, stream: StreamId, member: u32, record: WaveNumber) -> Option<Vec<u64>> {
         let number = contribution(stream, member, record);
         let fails = self.failing.contains(&stream) && fails_at_front_end(record);
         let made = if self.sifted.contains(&stream) { sifted(number).collect() } else { vec![number] };
         (!fails).then_some(made)
     }
 
-    fn is_filtered(&self, stream: StreamId, member: u32, record: Wave) -> bool {
+    fn is_filtered(&self, stream: StreamId, member: u32, record: WaveNumber) -> bool {
         self.expected_of(stream, member, record).is_some_and(|made| made.is_empty())
     }
 
     /// Of a stream that loses nothing, whose filters may make nothing of a record: the front-end has those of a process that are
     /// before this one.
-    pub(super) fn came_until(&mut self, stream: StreamId, member: u32, until: Wave) -> Result<(), Broken> {
+    pub(super) fn came_until(&mut self, stream: StreamId, member: u32, until: WaveNumber) -> Result<(), Broken> {
         let life = until.life();
         loop {
-            let next = Wave(Wave::first_record(life).0 + self.records(stream, member, life));
+            let next = WaveNumber(WaveNumber::first_record(life).0 + self.records(stream, member, life));
             if next >= until {
                 return Ok(());
             }
@@ -361,7 +361,7 @@ impl Model {
             return Err(Broken::Order { stream, got: delivery.first, expected: *expected });
         }
         *expected = delivery.first.after(delivery.count);
-        let has_contributed = |member, wave: Wave| {
+        let has_contributed = |member, wave: WaveNumber| {
             !matches!(kind, Synchronisation::Interval(_))
                 || self.contributed.get(&(stream, member)).is_some_and(|waves| waves.contains(&wave.0))
         };
@@ -407,7 +407,7 @@ impl Model {
             }
         }
         for (record, got) in got {
-            let wave = Wave(record);
+            let wave = WaveNumber(record);
             let is_lossy = *self.kind(stream) == Synchronisation::Lossy;
             if !is_lossy && self.sifted.contains(&stream) {
                 self.came_until(stream, member, wave)?;
@@ -428,9 +428,9 @@ impl Model {
         self.records.get(&(stream, member)).map_or(0, |records| records.range(of_life(life)).count() as u64)
     }
 
-    fn is_next(&self, stream: StreamId, member: u32, number: Wave) -> bool {
+    fn is_next(&self, stream: StreamId, member: u32, number: WaveNumber) -> bool {
         let life = number.life();
-        number.0 == Wave::first_record(life).0 + self.records(stream, member, life)
+        number.0 == WaveNumber::first_record(life).0 + self.records(stream, member, life)
     }
 
     /// How many records a process of a member has sent.
@@ -441,7 +441,7 @@ impl Model {
     /// How many records of a process were sent of which filters make nothing.
     pub(super) fn filtered(&self, stream: StreamId, member: u32, life: u32) -> u64 {
         let sent = self.contributed.get(&(stream, member)).into_iter().flat_map(|sent| sent.range(of_life(life)));
-        sent.filter(|number| self.is_filtered(stream, member, Wave(**number))).count() as u64
+        sent.filter(|number| self.is_filtered(stream, member, WaveNumber(**number))).count() as u64
     }
 
     /// How far a stream is, in waves; or in records of each member that has sent some.
@@ -465,7 +465,7 @@ impl Model {
         let of_nothing = |numbers: &BTreeMap<(StreamId, u32), BTreeSet<u64>>| -> u64 {
             let all = of_stream(numbers, stream)
                 .flat_map(|((_, member), numbers)| numbers.iter().map(|number| (*member, *number)));
-            all.filter(|(member, number)| self.is_filtered(stream, *member, Wave(*number))).count() as u64
+            all.filter(|(member, number)| self.is_filtered(stream, *member, WaveNumber(*number))).count() as u64
         };
         let (sent, came) = (count(&self.contributed), count(&self.records) - of_nothing(&self.records));
         // Of a stream that loses some nobody knows which of these got lost before a filter saw them.
@@ -495,9 +495,9 @@ impl Model {
         let mut last: BTreeMap<(u32, u32), u64> = BTreeMap::new();
         for ((_, member), numbers) in of_stream(&self.records, stream) {
             // They ascend.
-            last.extend(numbers.iter().map(|number| ((*member, Wave(*number).life()), *number)));
+            last.extend(numbers.iter().map(|number| ((*member, WaveNumber(*number).life()), *number)));
         }
-        last.into_iter().map(|((_, life), last)| last + 1 - Wave::first_record(life).0).sum()
+        last.into_iter().map(|((_, life), last)| last + 1 - WaveNumber::first_record(life).0).sum()
     }
 
     /// Nobody is in time and too late with the same contribution.
@@ -619,7 +619,7 @@ impl Model {
     }
 
     /// The first wave of a stream that was not delivered.
-    pub(super) fn next(&self, stream: StreamId) -> Wave {
+    pub(super) fn next(&self, stream: StreamId) -> WaveNumber {
         self.next.get(&stream).copied().unwrap_or_default()
     }
 

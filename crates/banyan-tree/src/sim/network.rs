@@ -26,7 +26,7 @@ pub(super) const SILENCE: Duration = Duration::from_secs(3);
 const SOCKET_BYTES: usize = 16 << 10;
 const RING_BYTES: usize = 4 << 10;
 
-/// Memory that is kept for what links receive and send: all of them say hello at once.
+/// SimulatedMemory that is kept for what links receive and send: all of them say hello at once.
 const SPARE_BYTES: usize = 64 << 20;
 
 /// Pieces that are sent at once.
@@ -36,11 +36,11 @@ const PIECES: usize = 16;
 pub(super) type WireId = usize;
 
 /// One of the two ends: 0 is the one that dialled.
-pub(super) type End = usize;
+pub(super) type EndIndex = usize;
 
 /// What waits to arrive at an end.
 #[derive(Debug)]
-pub(super) enum Arrival {
+pub(super) enum WireArrival {
     Bytes(Vec<u8>),
     /// The other end has closed.
     Closed,
@@ -147,13 +147,13 @@ struct Rings {
 }
 
 /// What an end sees of them.
-struct Memory<'a> {
+struct SimulatedMemory<'a> {
     rings: &'a mut Rings,
-    own: End,
+    own: EndIndex,
     has_written: bool,
 }
 
-impl FrameMemory for Memory<'_> {
+impl FrameMemory for SimulatedMemory<'_> {
     fn write(&mut self, way: Way, frame: &Frame, by_socket: u32, _is_expected: bool) -> bool {
         let other = 1 - self.own;
         let has_room = frame.payload.len() <= SHARED_PAYLOAD && self.rings.bytes[other] + frame.cost() <= RING_BYTES;
@@ -193,7 +193,7 @@ pub(super) struct Wire {
     /// The ends, from when they are made until they are closed.
     pub(super) ends: [Option<Box<WireEnd>>; 2],
     /// What is on its way to each end, with the time it comes.
-    pub(super) arriving: [VecDeque<(Time, Arrival)>; 2],
+    pub(super) arriving: [VecDeque<(Time, WireArrival)>; 2],
     /// Bytes of that.
     arriving_bytes: [usize; 2],
     /// Messages that were sent to each end and have not come.
@@ -227,10 +227,10 @@ impl Wire {
     }
 
     /// Puts something on its way to an end; when it comes, behind all that is on its way already.
-    pub(super) fn put(&mut self, end: End, at: Time, arrival: Arrival) -> Time {
+    pub(super) fn put(&mut self, end: EndIndex, at: Time, arrival: WireArrival) -> Time {
         let last = self.arriving[end].back().map_or(Time(0), |(at, _)| *at);
         let at = at.max(last);
-        if let Arrival::Bytes(bytes) = &arrival {
+        if let WireArrival::Bytes(bytes) = &arrival {
             self.arriving_bytes[end] += bytes.len();
         }
         self.arriving[end].push_back((at, arrival));
@@ -238,9 +238,9 @@ impl Wire {
     }
 
     /// What comes next to an end.
-    pub(super) fn take(&mut self, end: End) -> Option<Arrival> {
+    pub(super) fn take(&mut self, end: EndIndex) -> Option<WireArrival> {
         let (_, arrival) = self.arriving[end].pop_front()?;
-        if let Arrival::Bytes(bytes) = &arrival {
+        if let WireArrival::Bytes(bytes) = &arrival {
             self.arriving_bytes[end] -= bytes.len();
         }
         Some(arrival)
@@ -248,20 +248,20 @@ impl Wire {
 
     /// Of what is on its way to an end so much never comes: all behind these, and of the last of these what is behind so
     /// many bytes.
-    pub(super) fn lose(&mut self, end: End, keep: usize, bytes: Option<usize>) {
+    pub(super) fn lose(&mut self, end: EndIndex, keep: usize, bytes: Option<usize>) {
         self.arriving[end].truncate(keep);
-        if let (Some((_, Arrival::Bytes(last))), Some(bytes)) = (self.arriving[end].back_mut(), bytes) {
+        if let (Some((_, WireArrival::Bytes(last))), Some(bytes)) = (self.arriving[end].back_mut(), bytes) {
             last.truncate(bytes);
         }
         let bytes = self.arriving[end].iter().map(|(_, arrival)| match arrival {
-            Arrival::Bytes(bytes) => bytes.len(),
-            Arrival::Closed => 0,
+            WireArrival::Bytes(bytes) => bytes.len(),
+            WireArrival::Closed => 0,
         });
         self.arriving_bytes[end] = bytes.sum();
     }
 
     /// An end is given up: nobody reads what was sent to it.
-    pub(super) fn close(&mut self, end: End) -> Vec<Sent> {
+    pub(super) fn close(&mut self, end: EndIndex) -> Vec<Sent> {
         self.is_open[end] = false;
         self.ends[end] = None;
         self.arriving[end].clear();
@@ -271,10 +271,10 @@ impl Wire {
     }
 
     /// Takes what an end can send now, and whether it has written to memory. What the system does not take waits.
-    pub(super) fn transmit(&mut self, end: End, formats: &FormatBook, now: Instant) -> (Vec<u8>, bool) {
+    pub(super) fn transmit(&mut self, end: EndIndex, formats: &FormatBook, now: Instant) -> (Vec<u8>, bool) {
         let most = SOCKET_BYTES.saturating_sub(self.arriving_bytes[1 - end]);
         let Some(own) = &mut self.ends[end] else { return (Vec::new(), false) };
-        let mut memory = Memory { rings: &mut self.rings, own: end, has_written: false };
+        let mut memory = SimulatedMemory { rings: &mut self.rings, own: end, has_written: false };
         own.protocol.flush(&mut own.connection, &mut memory, formats);
         let has_written = memory.has_written;
         let bytes = own.transmit(most, now);
@@ -283,24 +283,24 @@ impl Wire {
     }
 
     /// Whether an end has said everything, and may go.
-    pub(super) fn is_finished(&self, end: End) -> bool {
+    pub(super) fn is_finished(&self, end: EndIndex) -> bool {
         self.ends[end].as_ref().is_some_and(|own| own.is_finished())
     }
 
     /// What has arrived next at an end.
     pub(super) fn next(
         &mut self,
-        end: End,
+        end: EndIndex,
         book: &mut AddressBook,
         formats: &FormatBook,
     ) -> Option<link_protocol::Arrival> {
         let own = self.ends[end].as_mut()?;
-        let mut memory = Memory { rings: &mut self.rings, own: end, has_written: false };
+        let mut memory = SimulatedMemory { rings: &mut self.rings, own: end, has_written: false };
         own.protocol.next(&mut own.connection, &mut memory, book, formats)
     }
 
     /// Compares what has come with what was sent; what should have come, if it was something else.
-    pub(super) fn compare(&mut self, end: End, came: &Sent) -> Result<(), Option<Sent>> {
+    pub(super) fn compare(&mut self, end: EndIndex, came: &Sent) -> Result<(), Option<Sent>> {
         let Some(next) = self.sent[end].front_mut() else { return Err(None) };
         let expected = *next;
         if !next.take(came) {

@@ -10,7 +10,7 @@ use super::model::{Broken, contribution};
 use super::reduction;
 use super::sum::{NUMBER, bodies, format, padded};
 use super::world::World;
-use crate::ids::{StreamId, Time, Wave};
+use crate::ids::{StreamId, Time, WaveNumber};
 use crate::message::Message;
 use crate::node::SendError;
 use crate::synchronisation::Synchronisation;
@@ -138,7 +138,7 @@ impl World<'_, '_> {
             if next.0 >= until {
                 continue;
             }
-            let numbers = (next.0..until).map(|wave| contribution(stream, rank, Wave(wave)));
+            let numbers = (next.0..until).map(|wave| contribution(stream, rank, WaveNumber(wave)));
             let made = if self.model.is_reduced(stream) { reduction::bodies(numbers) } else { bodies(numbers) };
             let Ok(bodies) = made else { continue };
             if self.nodes[at].node.contribute(stream, bodies).is_ok() {
@@ -160,13 +160,13 @@ impl World<'_, '_> {
     }
 
     /// Contributes to one of the next intervals; all do to the last one.
-    fn contribute_at(&mut self, at: usize, rank: u32, stream: StreamId, next: Wave) -> bool {
+    fn contribute_at(&mut self, at: usize, rank: u32, stream: StreamId, next: WaveNumber) -> bool {
         let wave = (next.0 + self.chance.below(INTERVALS) as u64).min(self.plan.waves - 1);
-        let Ok(body) = bodies(std::iter::once(contribution(stream, rank, Wave(wave)))) else { return false };
+        let Ok(body) = bodies(std::iter::once(contribution(stream, rank, WaveNumber(wave)))) else { return false };
         if next.0 >= self.plan.waves {
             return false;
         }
-        let contributed = self.nodes[at].node.contribute_at(stream, Wave(wave), body);
+        let contributed = self.nodes[at].node.contribute_at(stream, WaveNumber(wave), body);
         if contributed.is_ok() {
             self.model.contributed(stream, rank, wave);
         }

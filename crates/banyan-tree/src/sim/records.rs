@@ -6,7 +6,7 @@ use super::WINDOW_BYTES;
 use super::model::Broken;
 use super::network::Sent;
 use super::world::World;
-use crate::ids::{StreamId, Wave};
+use crate::ids::{StreamId, WaveNumber};
 use crate::message::Message;
 use crate::node::RecordCounters;
 use crate::synchronisation::Synchronisation;
@@ -28,10 +28,10 @@ impl World<'_, '_> {
     }
 
     /// The number of the first contribution of a process to a stream.
-    pub(super) fn first_number(&self, stream: StreamId, life: u32) -> Wave {
+    pub(super) fn first_number(&self, stream: StreamId, life: u32) -> WaveNumber {
         match self.model.kind(stream) {
-            kind if kind.has_waves() => Wave(0),
-            _ => Wave::first_record(life),
+            kind if kind.has_waves() => WaveNumber(0),
+            _ => WaveNumber::first_record(life),
         }
     }
 

@@ -19,14 +19,14 @@ pub(super) const SUMS: &str = "sum(whole) as whole, exact_sum(real) as real";
 
 /// What a member contributes.
 #[derive(Record)]
-struct Part {
+struct Contribution {
     whole: i64,
     real: f64,
 }
 
 /// What comes of all of them.
 #[derive(Record, Debug, PartialEq)]
-struct Sum {
+struct Total {
     whole: i128,
     real: f64,
 }
@@ -41,7 +41,7 @@ pub(super) struct Reductions {
 impl Reductions {
     pub(super) fn combiners(&self) -> Combiners {
         // The book has room for one format.
-        let _ = self.formats.learn(Part::format());
+        let _ = self.formats.learn(Contribution::format());
         Combiners::new(Filters::new(ReductionLimits::default()), self.formats.clone())
     }
 
@@ -56,8 +56,8 @@ impl Reductions {
         let (whole, real) = numbers
             .map(|number| (i128::from(whole(number)), real(number)))
             .fold((0, 0), |sum, part| (sum.0 + part.0, sum.1 + part.1));
-        let read = self.reader.read::<Sum>(bodies.format(), bodies.get(at), &self.formats);
-        read.is_ok_and(|read| read == Sum { whole, real: real as f64 })
+        let read = self.reader.read::<Total>(bodies.format(), bodies.get(at), &self.formats);
+        read.is_ok_and(|read| read == Total { whole, real: real as f64 })
     }
 }
 
@@ -65,12 +65,12 @@ impl Reductions {
 pub(super) fn bodies(numbers: impl Iterator<Item = u64>) -> Result<Bodies, TransformationError> {
     let (mut bytes, mut count) = (Vec::new(), 0);
     for number in numbers {
-        let part = Part { whole: whole(number), real: real(number) as f64 };
+        let part = Contribution { whole: whole(number), real: real(number) as f64 };
         encode_body_into(&part, &mut bytes).map_err(|error| TransformationError(error.to_string()))?;
         count += 1;
     }
     let size = bytes.len() / (count as usize).max(1);
-    let bodies = Bodies::of_size(Part::format().id(), size as u32, count, bytes.into());
+    let bodies = Bodies::of_size(Contribution::format().id(), size as u32, count, bytes.into());
     bodies.map_err(|error| TransformationError(error.to_string()))
 }
 

@@ -10,7 +10,7 @@ use bytes::Bytes;
 
 use super::reduction::REDUCE;
 use crate::combiner::Combiners;
-use crate::ids::Wave;
+use crate::ids::WaveNumber;
 use crate::run::Run;
 use crate::transformation::{MissingField, Transformation, TransformationError, Transformations};
 use crate::yields::Yields;
@@ -111,7 +111,7 @@ pub(super) fn sifted(number: u64) -> impl Iterator<Item = u64> {
 }
 
 /// Whether sums that fail now and then fail in a wave at the front-end, and with that everywhere.
-pub(super) fn fails_at_front_end(wave: Wave) -> bool {
+pub(super) fn fails_at_front_end(wave: WaveNumber) -> bool {
     wave.0 % 8 == 3
 }
 
@@ -130,7 +130,7 @@ impl Sum {
         self.missing.extend(member.map(|member| MissingField { field: "what some lack".into(), member }));
     }
 
-    fn fails(&self, wave: Wave, place: FilterRole) -> bool {
+    fn fails(&self, wave: WaveNumber, place: FilterRole) -> bool {
         let fails_below = wave.0 % 8 == 5 && place == FilterRole::Inner;
         self.fails && (fails_at_front_end(wave) || fails_below)
     }

@@ -7,7 +7,7 @@ use banyan_link::Address;
 
 use super::happening::Happening;
 use super::model::Broken;
-use super::network::{Arrival, End, Sent, Wire, WireEnd, WireId};
+use super::network::{EndIndex, Sent, Wire, WireArrival, WireEnd, WireId};
 use super::world::World;
 use crate::ids::{LinkId, NodeId, Time};
 use crate::link_protocol::{self, Way};
@@ -33,12 +33,12 @@ pub(super) fn book(node: NodeId, rank: Option<u32>, ancestry: &Ancestry) -> Addr
 
 impl World<'_, '_> {
     /// Makes the end of a wire that a node has from now on.
-    pub(super) fn make_end(&mut self, wire: WireId, end: End) {
+    pub(super) fn make_end(&mut self, wire: WireId, end: EndIndex) {
         let made = WireEnd::new(&self.link_options, Wire::is_local(wire), self.begin);
         self.wires[wire].ends[end] = Some(Box::new(made));
     }
 
-    fn end_of(&self, node: usize, link: LinkId) -> Option<(WireId, End)> {
+    fn end_of(&self, node: usize, link: LinkId) -> Option<(WireId, EndIndex)> {
         self.nodes[node].wires.get(&link).copied().filter(|(wire, end)| self.wires[*wire].ends[*end].is_some())
     }
 
@@ -80,12 +80,12 @@ impl World<'_, '_> {
         self.abandon(wire, end);
         if self.wires[wire].names[1 - end].is_some() {
             let at = self.now.after(self.way(node, self.wires[wire].nodes[1 - end]));
-            self.put(wire, 1 - end, at, Arrival::Closed);
+            self.put(wire, 1 - end, at, WireArrival::Closed);
         }
     }
 
     /// What was on its way to an end, or waits there to be sent, never comes.
-    pub(super) fn abandon(&mut self, wire: WireId, end: End) {
+    pub(super) fn abandon(&mut self, wire: WireId, end: EndIndex) {
         let lost = self.wires[wire].close(end);
         self.note_lost(&lost);
     }
@@ -124,26 +124,26 @@ impl World<'_, '_> {
     }
 
     /// Puts bytes on their way from an end, now and then in two parts.
-    fn put_bytes(&mut self, wire: WireId, end: End, mut bytes: Vec<u8>) {
+    fn put_bytes(&mut self, wire: WireId, end: EndIndex, mut bytes: Vec<u8>) {
         let [from, to] = [self.wires[wire].nodes[end], self.wires[wire].nodes[1 - end]];
         if self.chance.one_in(PARTED) {
             let rest = bytes.split_off(self.chance.below(bytes.len()));
             let at = self.now.after(self.way(from, to));
-            self.put(wire, 1 - end, at, Arrival::Bytes(bytes));
+            self.put(wire, 1 - end, at, WireArrival::Bytes(bytes));
             bytes = rest;
         }
         let at = self.now.after(self.way(from, to));
-        self.put(wire, 1 - end, at, Arrival::Bytes(bytes));
+        self.put(wire, 1 - end, at, WireArrival::Bytes(bytes));
     }
 
     /// Puts something on its way to an end.
-    pub(super) fn put(&mut self, wire: WireId, end: End, at: Time, arrival: Arrival) {
+    pub(super) fn put(&mut self, wire: WireId, end: EndIndex, at: Time, arrival: WireArrival) {
         let at = self.wires[wire].put(end, at, arrival);
         self.agenda.add(at, Happening::Arrival(wire, end));
     }
 
     /// Something was written to memory for an end, which is woken.
-    fn ring(&mut self, wire: WireId, end: End) {
+    fn ring(&mut self, wire: WireId, end: EndIndex) {
         if !std::mem::replace(&mut self.wires[wire].is_rung[end], true) {
             let [one, other] = self.wires[wire].nodes;
             let at = self.now.after(self.way(one, other));
@@ -152,7 +152,7 @@ impl World<'_, '_> {
     }
 
     /// A node that waits for room, or is woken because of memory, looks at a link.
-    pub(super) fn look(&mut self, wire: WireId, end: End, happening: Happening) -> Result<(), Broken> {
+    pub(super) fn look(&mut self, wire: WireId, end: EndIndex, happening: Happening) -> Result<(), Broken> {
         let node = self.wires[wire].nodes[end];
         let other = self.wires[wire].nodes[1 - end];
         let Some(link) = self.wires[wire].names[end].filter(|_| self.nodes[node].is_alive) else { return Ok(()) };
@@ -167,7 +167,7 @@ impl World<'_, '_> {
     }
 
     /// Bytes have come to an end, in whose process there is somebody who reads them.
-    pub(super) fn take_bytes(&mut self, wire: WireId, end: End, bytes: &[u8]) -> Result<(), Broken> {
+    pub(super) fn take_bytes(&mut self, wire: WireId, end: EndIndex, bytes: &[u8]) -> Result<(), Broken> {
         let mut rest = bytes;
         while !rest.is_empty() {
             let Some(own) = &mut self.wires[wire].ends[end] else { return Ok(()) };
@@ -195,13 +195,13 @@ impl World<'_, '_> {
     }
 
     /// Takes what has come to an end, and does what the node wants done.
-    pub(super) fn take(&mut self, wire: WireId, end: End) -> Result<(), Broken> {
+    pub(super) fn take(&mut self, wire: WireId, end: EndIndex) -> Result<(), Broken> {
         let node = self.wires[wire].nodes[end];
         self.hear(wire, end)?;
         self.act(node)
     }
 
-    fn hear(&mut self, wire: WireId, end: End) -> Result<(), Broken> {
+    fn hear(&mut self, wire: WireId, end: EndIndex) -> Result<(), Broken> {
         let [node, from] = [self.wires[wire].nodes[end], self.wires[wire].nodes[1 - end]];
         let Some(link) = self.wires[wire].names[end] else { return Ok(()) };
         self.touch(node, link);
@@ -223,7 +223,7 @@ impl World<'_, '_> {
         Ok(())
     }
 
-    fn hear_message(&mut self, wire: WireId, end: End, message: Message) -> Result<(), Broken> {
+    fn hear_message(&mut self, wire: WireId, end: EndIndex, message: Message) -> Result<(), Broken> {
         let [node, from] = [self.wires[wire].nodes[end], self.wires[wire].nodes[1 - end]];
         let (Some(link), now) = (self.wires[wire].names[end], self.time_of(node)) else { return Ok(()) };
         (self.trace)(&|| format!("{now} {from} -> {node}: {message:?}"));
@@ -247,14 +247,14 @@ impl World<'_, '_> {
     }
 
     /// A node offers memory to a child on its host.
-    fn offer(&mut self, wire: WireId, end: End) {
+    fn offer(&mut self, wire: WireId, end: EndIndex) {
         if let Some(own) = self.wires[wire].ends[end].as_mut().filter(|own| own.protocol.may_offer()) {
             own.protocol.offer(&mut own.connection, wire as u32);
         }
     }
 
     /// A child shares the memory that it was offered.
-    fn share(&mut self, wire: WireId, end: End, place: u32) {
+    fn share(&mut self, wire: WireId, end: EndIndex, place: u32) {
         let own = self.wires[wire].ends[end].as_mut();
         if let Some(own) = own.filter(|own| !own.protocol.is_closing() && own.protocol.way() == Way::Socket) {
             own.protocol.share(&mut own.connection, place);

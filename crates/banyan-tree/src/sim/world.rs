@@ -10,7 +10,7 @@ use banyan_link::LinkOptions;
 use super::crowding::Crowding;
 use super::happening::{Agenda, Happening};
 use super::model::{Broken, Model};
-use super::network::{Arrival, End, SILENCE, Wire, WireId, link_options};
+use super::network::{EndIndex, SILENCE, Wire, WireArrival, WireId, link_options};
 use super::programs::BATCH;
 use super::reduction::{REDUCE, SUMS};
 use super::sum::{AT_ROOT, BELOW_ROOT, FAILING, HOPS, MISPLACED, SIFT, SIFT_FAILING, SIFTED_MOST, SUM, Sums};
@@ -63,7 +63,7 @@ pub(super) struct Inhabitant {
     /// How far its clock is ahead.
     pub(super) clock: Duration,
     /// Wires it has an end of, by its own names for them.
-    pub(super) wires: BTreeMap<LinkId, (WireId, End)>,
+    pub(super) wires: BTreeMap<LinkId, (WireId, EndIndex)>,
     /// Links that may have something to send.
     pub(super) touched: Vec<LinkId>,
     /// Where others are, as far as it has heard.
@@ -254,7 +254,7 @@ impl<'p, 't> World<'p, 't> {
             self.steps()?;
             self.check_liveness()?;
             if self.now > self.last_fault.after(PATIENCE) {
-                return Err(Broken::Stuck(self.whereabouts()));
+                return Err(Broken::Stuck(self.progress()));
             }
         }
         self.check_end()?;
@@ -287,7 +287,7 @@ impl<'p, 't> World<'p, 't> {
             if self.now > since.after(NEXT_WAVE + 2 * self.plan.front_end_pause + slack) {
                 let waited = Duration::from_nanos(self.now.0 - before.max(is_over).0);
                 let (stream, wave) = (*stream, self.model.next(*stream));
-                return Err(Broken::Late { stream, wave, waited, whereabouts: self.whereabouts() });
+                return Err(Broken::Late { stream, wave, waited, progress: self.progress() });
             }
         }
         Ok(())
@@ -410,7 +410,7 @@ impl<'p, 't> World<'p, 't> {
 
     fn step(&mut self) -> Result<(), Broken> {
         let Some((at, happening)) = self.agenda.next() else {
-            return Err(Broken::Stuck(self.whereabouts()));
+            return Err(Broken::Stuck(self.progress()));
         };
         self.now = self.now.max(at);
         match happening {
@@ -579,7 +579,7 @@ impl<'p, 't> World<'p, 't> {
         }
     }
 
-    fn arrival(&mut self, wire: WireId, end: End) -> Result<(), Broken> {
+    fn arrival(&mut self, wire: WireId, end: EndIndex) -> Result<(), Broken> {
         let node = self.wires[wire].nodes[end];
         let Some((at, _)) = self.wires[wire].arriving[end].front() else { return Ok(()) };
         if *at > self.now {
@@ -604,11 +604,11 @@ impl<'p, 't> World<'p, 't> {
             return Ok(());
         }
         match self.wires[wire].take(end) {
-            Some(Arrival::Bytes(bytes)) => {
+            Some(WireArrival::Bytes(bytes)) => {
                 self.take_bytes(wire, end, &bytes)?;
                 self.act(node)
             }
-            Some(Arrival::Closed) => {
+            Some(WireArrival::Closed) => {
                 if let Some(own) = &mut self.wires[wire].ends[end] {
                     own.connection.end_of_input();
                 }
@@ -619,7 +619,7 @@ impl<'p, 't> World<'p, 't> {
     }
 
     /// An end learns that the wire is closed.
-    pub(super) fn end_closes(&mut self, wire: WireId, end: End) -> Result<(), Broken> {
+    pub(super) fn end_closes(&mut self, wire: WireId, end: EndIndex) -> Result<(), Broken> {
         let node = self.wires[wire].nodes[end];
         if !self.wires[wire].is_open[end] || !self.nodes[node].is_alive {
             return Ok(());
@@ -642,13 +642,13 @@ impl<'p, 't> World<'p, 't> {
 
     /// Whether the system tells that the process at this end has ended: it does of processes of its own host. Every other wire
     /// is within one.
-    fn is_known_to_have_ended(&self, wire: WireId, end: End) -> bool {
+    fn is_known_to_have_ended(&self, wire: WireId, end: EndIndex) -> bool {
         let process = &self.nodes[self.wires[wire].nodes[end]];
         Wire::is_local(wire) && !process.is_alive && !process.is_off
     }
 
     /// An end looks whether it still hears the other.
-    fn silence(&mut self, wire: WireId, end: End) -> Result<(), Broken> {
+    fn silence(&mut self, wire: WireId, end: EndIndex) -> Result<(), Broken> {
         let (node, other) = (self.wires[wire].nodes[end], self.wires[wire].nodes[1 - end]);
         if let Some(until) = self.delayed(node) {
             // It hears everything that has waited for it before it looks again.
@@ -667,9 +667,9 @@ impl<'p, 't> World<'p, 't> {
     }
 
     /// The other end hears of it, if anything can be heard there.
-    pub(super) fn put_close_back(&mut self, wire: WireId, end: End) {
+    pub(super) fn put_close_back(&mut self, wire: WireId, end: EndIndex) {
         let at = self.now.after(self.latency());
-        self.put(wire, 1 - end, at, Arrival::Closed);
+        self.put(wire, 1 - end, at, WireArrival::Closed);
     }
 
     pub(super) fn wake(&mut self, node: usize) -> Result<(), Broken> {
@@ -809,7 +809,7 @@ impl<'p, 't> World<'p, 't> {
         Ok(())
     }
 
-    fn whereabouts_of(&self, stream: StreamId) -> String {
+    fn progress_of(&self, stream: StreamId) -> String {
         let missing = self.nodes[0].node.missing(stream);
         let mut way = String::from("0");
         let mut at = 0;
@@ -822,8 +822,8 @@ impl<'p, 't> World<'p, 't> {
         format!("{stream} waits in {next} for {missing} by way of {way}, and its packets for {slowest:?}")
     }
 
-    fn whereabouts(&self) -> String {
-        let waves: Vec<String> = self.streams.iter().map(|(stream, _)| self.whereabouts_of(*stream)).collect();
+    fn progress(&self) -> String {
+        let waves: Vec<String> = self.streams.iter().map(|(stream, _)| self.progress_of(*stream)).collect();
         let orphans: Vec<usize> = (1..self.nodes.len())
             .filter(|node| self.nodes[*node].is_alive && self.nodes[*node].node.parent().is_none())
             .take(8)

@@ -9,7 +9,7 @@ use banyan_ndr::FormatId;
 use banyan_reduce::Bodies;
 use bytes::Bytes;
 
-use crate::ids::{Epoch, NodeId, StreamId, Wave};
+use crate::ids::{Epoch, NodeId, StreamId, WaveNumber};
 use crate::message::{Attach, Chosen, Gone, Message, Opening, Packet, Scatter, Succession};
 use crate::node::Figures;
 use crate::run::Run;
@@ -97,7 +97,7 @@ impl Decoder {
                 let (sequence, packet) = self.record(frame, &mut reader, bodies)?;
                 Message::Packet { stream, sequence, packet }
             }
-            ACKNOWLEDGE => Message::Acknowledge { stream, until: Wave(numbered(frame, &mut reader)?) },
+            ACKNOWLEDGE => Message::Acknowledge { stream, until: WaveNumber(numbered(frame, &mut reader)?) },
             RECEIVED => Message::Received { stream, until: numbered(frame, &mut reader)? },
             _ => self.decode_rare(frame, &mut reader, bodies)?,
         };
@@ -130,12 +130,12 @@ impl Decoder {
                 resumes: reader.resumes()?,
             }),
             ENDED => Message::Ended { node: NodeId(frame.stream), members: self.set(frame, reader)? },
-            PARTICIPATE => Message::Participate { stream, next: Wave(numbered(frame, reader)?) },
+            PARTICIPATE => Message::Participate { stream, next: WaveNumber(numbered(frame, reader)?) },
             WITHDRAW => Message::Withdraw(stream),
             AGAIN => Message::Again(stream),
             WANT_ACKNOWLEDGEMENT => Message::WantAcknowledgement(stream),
             WANT_RECEIPT => Message::WantReceipt(stream),
-            BEGIN => Message::Begin { stream, next: Wave(numbered(frame, reader)?) },
+            BEGIN => Message::Begin { stream, next: WaveNumber(numbered(frame, reader)?) },
             SCATTER | FAILED | OPEN | CLOSE | OVER => {
                 let (sequence, packet) = self.packet(frame, reader, bodies)?;
                 Message::Packet { stream, sequence, packet }
@@ -158,7 +158,7 @@ impl Decoder {
             UNCOMBINED => Message::Uncombined {
                 node: NodeId(frame.sequence),
                 stream,
-                wave: Wave(reader.number("the wave")?),
+                wave: WaveNumber(reader.number("the wave")?),
                 direction: direction(reader)?,
                 cause: text(reader, "why")?,
             },
@@ -172,10 +172,10 @@ impl Decoder {
                 Message::FieldMissing { stream, field, members: self.set(frame, reader)? }
             }
             OVERDUE => {
-                let wave = Wave(reader.number("the wave")?);
+                let wave = WaveNumber(reader.number("the wave")?);
                 Message::Overdue { stream, wave, members: self.set(frame, reader)? }
             }
-            EXAMINE => Message::Examine { stream, wave: Wave(numbered(frame, reader)?) },
+            EXAMINE => Message::Examine { stream, wave: WaveNumber(numbered(frame, reader)?) },
             CONFIRM => Message::Confirm { stream, until: reader.confirmations()? },
             TAKEN => Message::Taken { stream, bytes: numbered(frame, reader)? },
             kind => return Err(WireError::Kind(kind.number())),
@@ -183,11 +183,11 @@ impl Decoder {
     }
 
     fn run(&self, frame: &Frame, reader: &mut Reader<'_>, apart: Option<Bytes>) -> Result<Run, WireError> {
-        let first = Wave(reader.number("the first wave")?);
+        let first = WaveNumber(reader.number("the first wave")?);
         let count = reader.u32("how many waves there are")?;
         let size = reader.u32("the size of a body")?;
         let has_yields = frame.flags & YIELDS != 0;
-        if count > RUN_WAVES || (!has_yields && first.after(count) > Wave(LARGEST_NUMBER)) {
+        if count > RUN_WAVES || (!has_yields && first.after(count) > WaveNumber(LARGEST_NUMBER)) {
             return Err(reader.value("how many waves there are", count));
         }
         let tag = if frame.flags & TAGGED != 0 { tag(reader)? } else { 0 };
@@ -368,9 +368,9 @@ fn format(frame: &Frame, reader: &Reader<'_>) -> Result<FormatId, WireError> {
 
 /// The number of a wave or packet that the header has, and the payload if it is a large one.
 /// Which records the bodies of a run are of.
-fn yields(reader: &mut Reader<'_>, first: Wave, bodies: u32) -> Result<Yields, WireError> {
+fn yields(reader: &mut Reader<'_>, first: WaveNumber, bodies: u32) -> Result<Yields, WireError> {
     let records = reader.u32("how many records there are")?;
-    if records > RUN_WAVES || first.after(records) > Wave(LARGEST_NUMBER) {
+    if records > RUN_WAVES || first.after(records) > WaveNumber(LARGEST_NUMBER) {
         return Err(reader.value("how many records there are", records));
     }
     let at = reader.at();

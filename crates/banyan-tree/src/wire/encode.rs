@@ -8,7 +8,7 @@ use banyan_link::{Address, Arena, Frame, Kind};
 use banyan_reduce::Bodies;
 use bytes::Bytes;
 
-use crate::ids::{NodeId, StreamId, Wave};
+use crate::ids::{NodeId, StreamId, WaveNumber};
 use crate::message::{Ancestor, Attach, Chosen, Message, Opening, Packet, Scatter};
 use crate::run::Run;
 use crate::stream_options::Direction;
@@ -222,7 +222,7 @@ impl Encoder {
         let mut first = run.first;
         while let Some(rest) = run.within(first..run.end()) {
             first = first.after(self.waves_that_fit(&rest));
-            rest.within(Wave(0)..first).iter().for_each(|part| self.part_of_run(part, set, out));
+            rest.within(WaveNumber(0)..first).iter().for_each(|part| self.part_of_run(part, set, out));
         }
     }
 

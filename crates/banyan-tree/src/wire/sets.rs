@@ -18,7 +18,7 @@ const SET_BYTES: usize = 4 << 20;
 /// Sets by number.
 #[derive(Debug, Default)]
 pub(super) struct MemberSets {
-    sets: VecDeque<Known>,
+    sets: VecDeque<KnownSet>,
     /// The number of the oldest. Numbers begin at 0 again after the largest.
     first: u32,
     /// Of all of them.
@@ -26,7 +26,7 @@ pub(super) struct MemberSets {
 }
 
 #[derive(Debug)]
-struct Known {
+struct KnownSet {
     set: Arc<RankSet>,
     /// What it took on the link.
     bytes: usize,
@@ -62,7 +62,7 @@ impl MemberSets {
             self.first = self.first.wrapping_add(1);
         }
         self.bytes += bytes;
-        self.sets.push_back(Known { set, bytes });
+        self.sets.push_back(KnownSet { set, bytes });
     }
 
     fn number(&self, at: usize) -> u32 {

@@ -1,7 +1,7 @@
 //! The structures within messages as bytes: places, resumes, candidates, ancestries. The table of the module has their
 //! layout.
 
-use crate::ids::{Epoch, Level, NodeId, StreamId, Wave};
+use crate::ids::{Epoch, Level, NodeId, StreamId, WaveNumber};
 use crate::message::{Ancestor, Candidate, NodeInfo, Resume};
 
 use super::error::WireError;
@@ -49,7 +49,7 @@ pub(super) fn resumes(resumes: &[Resume]) -> Vec<u8> {
 }
 
 /// Streams of a member that has taken another's place.
-pub(super) fn free_waves(free: &[(StreamId, Wave)]) -> Vec<u8> {
+pub(super) fn free_waves(free: &[(StreamId, WaveNumber)]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(free.len() * FREE_BYTES);
     for (stream, wave) in free {
         bytes.extend_from_slice(&stream.0.to_le_bytes());
@@ -59,7 +59,7 @@ pub(super) fn free_waves(free: &[(StreamId, Wave)]) -> Vec<u8> {
 }
 
 /// How far the records of members were taken.
-pub(super) fn confirmations(until: &[(u32, Wave)]) -> Vec<u8> {
+pub(super) fn confirmations(until: &[(u32, WaveNumber)]) -> Vec<u8> {
     until.iter().flat_map(|(rank, wave)| rank.to_le_bytes().into_iter().chain(wave.0.to_le_bytes())).collect()
 }
 
@@ -122,19 +122,19 @@ impl Reader<'_> {
     }
 
     /// The streams of a succession at the end of a message.
-    pub(super) fn free_waves(&mut self) -> Result<Vec<(StreamId, Wave)>, WireError> {
+    pub(super) fn free_waves(&mut self) -> Result<Vec<(StreamId, WaveNumber)>, WireError> {
         let mut free = Vec::with_capacity(self.left() / FREE_BYTES);
         while self.left() > 0 {
-            free.push((StreamId(self.u32("a stream")?), Wave(self.number("a wave")?)));
+            free.push((StreamId(self.u32("a stream")?), WaveNumber(self.number("a wave")?)));
         }
         Ok(free)
     }
 
     /// How far the records of members were taken, at the end of a message.
-    pub(super) fn confirmations(&mut self) -> Result<Vec<(u32, Wave)>, WireError> {
+    pub(super) fn confirmations(&mut self) -> Result<Vec<(u32, WaveNumber)>, WireError> {
         let mut until = Vec::with_capacity(self.left() / FREE_BYTES);
         while self.left() > 0 {
-            until.push((self.u32("a rank")?, Wave(self.number("a record")?)));
+            until.push((self.u32("a rank")?, WaveNumber(self.number("a record")?)));
         }
         Ok(until)
     }

@@ -82,7 +82,7 @@ const TESTS: &[harness::Test] = tests![
     hostile::a_member_that_misuses_its_link_is_named_or_lost_and_no_wave_is_wrong,
     hostile::a_member_that_sends_too_many_formats_is_named_and_agents_stay,
     hostile::many_formats_of_several_members_pass_their_agents,
-    strangers::strangers_at_the_doors_of_a_network_are_counted_and_change_nothing,
+    strangers::strangers_who_connect_to_a_network_are_counted_and_change_nothing,
     event_loops::waves_are_found_by_whoever_watches_the_descriptor,
     event_loops::those_who_are_adrift_are_not_waited_for_longer_by_an_event_loop,
     event_loops::the_descriptor_is_readable_when_a_time_is_over,

@@ -18,7 +18,7 @@ const LISTENS: &str = "0A";
 /// Strangers of each kind at each listener.
 const EACH: u64 = 20;
 
-pub(crate) fn strangers_at_the_doors_of_a_network_are_counted_and_change_nothing() {
+pub(crate) fn strangers_who_connect_to_a_network_are_counted_and_change_nothing() {
     let network = network("2x4", "serve");
     let stream = network.open(&network.everyone(), SUMS).unwrap();
     let listeners = listeners();

@@ -28,22 +28,22 @@ impl EventsBench {
         let effort = if self.quick { Effort::QUICK } else { Effort::FULL };
         let mut environment = Environment::observe();
         let mut progress = Progress::start();
-        let rows = events::run(effort, &mut |what| progress.tell(|| format!("measuring: {what}")))
+        let figures = events::run(effort, &mut |what| progress.tell(|| format!("measuring: {what}")))
             .map_err(|error| Failure::new(format!("bench events: {error}")))?;
         drop(progress);
         environment.finish();
         let mut out = output::stdout();
         if self.json {
-            writeln!(out, "{}", events::events_json(&rows, &environment))?;
+            writeln!(out, "{}", events::events_json(&figures, &environment))?;
         } else {
             writeln!(
                 out,
                 "{environment}\n\n{}\n{:<PROMISE$}{:>10}",
-                events::events_table(&rows),
+                events::events_table(&figures),
                 "promised",
                 "measured"
             )?;
-            for Promise { what, measured, kept } in events::promises(&rows) {
+            for Promise { what, measured, kept } in events::promises(&figures.rows) {
                 let verdict = if kept { "kept" } else { "missed here" };
                 writeln!(out, "  {what:<width$}{measured:>10}  {verdict}", width = PROMISE - 2)?;
             }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use banyan_bench::Environment;
-use banyan_bench::launch::{self, Hosts, LaunchBenchError, LaunchFigures, Plan, Program, QUICK_SIZES, SIZES};
+use banyan_bench::launch::{self, Hosts, LaunchBenchError, LaunchFigures, LaunchPlan, Program, QUICK_SIZES, SIZES};
 use banyan_boot::HostSet;
 use clap::Args;
 
@@ -89,7 +89,7 @@ impl What {
         }
     }
 
-    fn run(self, plan: &Plan, progress: &mut dyn FnMut(&str)) -> Result<LaunchFigures, LaunchBenchError> {
+    fn run(self, plan: &LaunchPlan, progress: &mut dyn FnMut(&str)) -> Result<LaunchFigures, LaunchBenchError> {
         match self {
             What::Launch => launch::launch(plan, progress),
             What::Collectives => launch::collectives(plan, progress),
@@ -102,7 +102,7 @@ impl LaunchBench {
         self.measure(What::Collectives, &self.plan()?)
     }
 
-    fn measure(&self, what: What, plan: &Plan) -> Outcome {
+    fn measure(&self, what: What, plan: &LaunchPlan) -> Outcome {
         self.plot.check()?;
         let mut environment = Environment::observe();
         let mut progress = Progress::start();
@@ -122,7 +122,7 @@ impl LaunchBench {
         Ok(ExitCode::SUCCESS)
     }
 
-    fn plan(&self) -> Result<Plan, Failure> {
+    fn plan(&self) -> Result<LaunchPlan, Failure> {
         let programs = match &self.member[..] {
             [] => Ok(vec![Program::beside_this()]),
             named => named.iter().map(|text| Program::named(text)).collect(),
@@ -133,6 +133,6 @@ impl LaunchBench {
             (chosen, _) => chosen.to_vec(),
         };
         let programs = programs.map_err(Failure::usage)?;
-        Ok(Plan { sizes, programs, rivals: !self.quick, hosts: Vec::new(), staging: false })
+        Ok(LaunchPlan { sizes, programs, rivals: !self.quick, hosts: Vec::new(), staging: false })
     }
 }

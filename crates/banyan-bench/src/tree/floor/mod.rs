@@ -13,7 +13,7 @@ use std::io;
 use std::time::{Duration, Instant};
 
 use children::Children;
-use order::{INTEGER, Order, Work};
+use order::{FloorOrder, FloorWork, INTEGER};
 use sums::{Numbers, PIECE};
 
 use super::Shape;
@@ -30,23 +30,23 @@ fn array() -> Vec<u8> {
 }
 
 /// A running tree, seen from its front-end. All its processes end with it.
-pub(super) struct Floor {
+pub(super) struct TreeFloor {
     children: Children,
     leaves: u64,
 }
 
-impl Floor {
+impl TreeFloor {
     /// Starts the tree; returns when every leaf has said hello, with the time that took.
-    pub(super) fn start(shape: &Shape) -> io::Result<(Floor, Duration)> {
+    pub(super) fn start(shape: &Shape) -> io::Result<(TreeFloor, Duration)> {
         let begin = Instant::now();
-        let mut floor = Floor { children: Children::start(shape.widths())?, leaves: shape.leaves() };
+        let mut floor = TreeFloor { children: Children::start(shape.widths())?, leaves: shape.leaves() };
         floor.expect(1)?;
         Ok((floor, begin.elapsed()))
     }
 
     /// Round trips of one integer, each with its time.
     pub(super) fn round_trips(&mut self, count: u64) -> io::Result<Vec<Duration>> {
-        self.order(Work::RoundTrips, count)?;
+        self.order(FloorWork::RoundTrips, count)?;
         let round_trip = |value: u64| {
             let begin = Instant::now();
             self.children.tell(&value.to_ne_bytes())?;
@@ -59,7 +59,7 @@ impl Floor {
     /// The time of so many waves of one integer, as many at once as come or one by one.
     pub(super) fn waves(&mut self, count: u64, is_batched: bool) -> io::Result<Duration> {
         let begin = Instant::now();
-        let (work, piece) = if is_batched { (Work::Waves, PIECE) } else { (Work::WavesOneByOne, INTEGER) };
+        let (work, piece) = if is_batched { (FloorWork::Waves, PIECE) } else { (FloorWork::WavesOneByOne, INTEGER) };
         self.order(work, count)?;
         let (leaves, mut wave) = (self.leaves, 0);
         self.children.sums(Numbers::Integers, count, piece, |sums| {
@@ -74,7 +74,7 @@ impl Floor {
     /// The time of so many sums of arrays.
     pub(super) fn array_sums(&mut self, count: u64) -> io::Result<Duration> {
         let begin = Instant::now();
-        self.order(Work::ArraySums, count)?;
+        self.order(FloorWork::ArraySums, count)?;
         let (leaves, mut place) = (self.leaves as f64, 0);
         self.children.sums(Numbers::Doubles, count * ARRAY_NUMBERS, PIECE, |sums| {
             let (sums, _) = sums.as_chunks::<INTEGER>();
@@ -90,7 +90,7 @@ impl Floor {
     pub(super) fn broadcasts(&mut self, count: u64) -> io::Result<Duration> {
         let array = array();
         let begin = Instant::now();
-        self.order(Work::Broadcasts, count)?;
+        self.order(FloorWork::Broadcasts, count)?;
         for _ in 0..count {
             // Piece by piece, so that the first child has no more to do than the last.
             array.chunks(PIECE).try_for_each(|piece| self.children.tell(piece))?;
@@ -99,8 +99,8 @@ impl Floor {
         Ok(begin.elapsed())
     }
 
-    fn order(&mut self, work: Work, count: u64) -> io::Result<()> {
-        self.children.tell(&Order { work, count }.to_bytes())
+    fn order(&mut self, work: FloorWork, count: u64) -> io::Result<()> {
+        self.children.tell(&FloorOrder { work, count }.to_bytes())
     }
 
     /// Hears this integer from every leaf.

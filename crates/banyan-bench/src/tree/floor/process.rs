@@ -12,7 +12,7 @@ use std::process::exit;
 use rustix::process::{Signal, set_parent_process_death_signal, setsid};
 
 use super::children::Children;
-use super::order::{INTEGER, Order, Work};
+use super::order::{FloorOrder, FloorWork, INTEGER};
 use super::sums::{Numbers, PIECE};
 use super::{ARRAY_BYTES, ARRAY_NUMBERS, array};
 
@@ -24,7 +24,7 @@ pub(in crate::tree) fn is_inner(arguments: &[String]) -> bool {
     matches!(arguments, [role, _, ..] if role == ROLE)
 }
 
-/// Never returns in a process that [`Floor`](super::Floor) or one of its processes has started. Call it first of all in
+/// Never returns in a process that [`TreeFloor`](super::Floor) or one of its processes has started. Call it first of all in
 /// `main`: these processes are started by the hundred, and need nothing of what follows.
 pub(in crate::tree) fn become_floor_process_if_asked() {
     let mut arguments = std::env::args();
@@ -54,8 +54,8 @@ fn take_part(widths: Option<&[u32]>) -> io::Result<()> {
 }
 
 /// Bytes that are read or sent at once.
-fn piece(work: Work) -> usize {
-    if work == Work::WavesOneByOne { INTEGER } else { PIECE }
+fn piece(work: FloorWork) -> usize {
+    if work == FloorWork::WavesOneByOne { INTEGER } else { PIECE }
 }
 
 /// A process with children.
@@ -67,13 +67,17 @@ struct Inner {
 impl Inner {
     fn serve(mut self) -> io::Result<()> {
         self.answer()?;
-        while let Some(order) = Order::read(&mut self.parent)? {
+        while let Some(order) = FloorOrder::read(&mut self.parent)? {
             self.children.tell(&order.to_bytes())?;
             match order.work {
-                Work::RoundTrips => (0..order.count).try_for_each(|_| self.round_trip())?,
-                Work::Waves | Work::WavesOneByOne => self.sums(Numbers::Integers, order.count, piece(order.work))?,
-                Work::ArraySums => self.sums(Numbers::Doubles, order.count.saturating_mul(ARRAY_NUMBERS), PIECE)?,
-                Work::Broadcasts => self.pass_on(order.count.saturating_mul(ARRAY_BYTES))?,
+                FloorWork::RoundTrips => (0..order.count).try_for_each(|_| self.round_trip())?,
+                FloorWork::Waves | FloorWork::WavesOneByOne => {
+                    self.sums(Numbers::Integers, order.count, piece(order.work))?
+                }
+                FloorWork::ArraySums => {
+                    self.sums(Numbers::Doubles, order.count.saturating_mul(ARRAY_NUMBERS), PIECE)?
+                }
+                FloorWork::Broadcasts => self.pass_on(order.count.saturating_mul(ARRAY_BYTES))?,
             }
         }
         Ok(())
@@ -111,15 +115,17 @@ struct Leaf {
 impl Leaf {
     fn serve(mut self) -> io::Result<()> {
         self.answer()?;
-        while let Some(order) = Order::read(&mut self.parent)? {
+        while let Some(order) = FloorOrder::read(&mut self.parent)? {
             match order.work {
-                Work::RoundTrips => (0..order.count).try_for_each(|_| self.round_trip())?,
-                Work::Waves | Work::WavesOneByOne => self.send_waves(order.count, piece(order.work) / INTEGER)?,
-                Work::ArraySums => {
+                FloorWork::RoundTrips => (0..order.count).try_for_each(|_| self.round_trip())?,
+                FloorWork::Waves | FloorWork::WavesOneByOne => {
+                    self.send_waves(order.count, piece(order.work) / INTEGER)?
+                }
+                FloorWork::ArraySums => {
                     let array = array();
                     (0..order.count).try_for_each(|_| self.parent.write_all(&array))?;
                 }
-                Work::Broadcasts => {
+                FloorWork::Broadcasts => {
                     read_pieces(&mut self.parent, order.count.saturating_mul(ARRAY_BYTES), |_| Ok(()))?;
                     self.answer()?;
                 }

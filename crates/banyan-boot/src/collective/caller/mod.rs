@@ -45,7 +45,7 @@ pub(crate) enum Own {
 
 /// What a member gets.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Outcome {
+pub(crate) enum CallOutcome {
     /// Of a barrier, and for those who only give.
     Done,
     /// Of a broadcast, a scatter, a reduction.
@@ -63,7 +63,7 @@ pub(crate) struct Caller {
     next: Number,
     /// Bytes sent without GO since the last GO, as many as any one receiver has got of them.
     spent: usize,
-    part: Option<Part>,
+    part: Option<OwnCall>,
     early: Early,
     /// The first collective that fails, and why.
     failure: Option<(Number, String)>,
@@ -75,7 +75,7 @@ pub(crate) struct Caller {
 
 /// This member's part in the collective it is in.
 #[derive(Debug)]
-struct Part {
+struct OwnCall {
     number: Number,
     call: Call,
     /// It ends after GO, not before.
@@ -86,7 +86,7 @@ struct Part {
     receiving: Receiving,
 }
 
-impl Part {
+impl OwnCall {
     fn is_complete(&self) -> bool {
         !self.waits_for_go && self.sending.is_done() && self.receiving.is_done()
     }
@@ -115,7 +115,7 @@ impl Caller {
             self.spent += sending.longest();
         }
         let wants_go = waits_for_go || holds_data;
-        let mut part = Part { number, call, waits_for_go, holds_data, sending, receiving };
+        let mut part = OwnCall { number, call, waits_for_go, holds_data, sending, receiving };
         for frame in self.early.take_next() {
             part.take(frame)?;
         }
@@ -156,9 +156,9 @@ impl Caller {
         let nothing = || Sending::none();
         let one = |kind, bytes: Bytes| check_length(&bytes).map(|()| Sending::new(kind, [(rank, bytes)]));
         Ok(match own {
-            Own::Barrier => (Call::Barrier, nothing(), Receiving::nothing(Outcome::Done)),
+            Own::Barrier => (Call::Barrier, nothing(), Receiving::nothing(CallOutcome::Done)),
             Own::Broadcast(Some(bytes)) if is_master => {
-                let own = Receiving::nothing(Outcome::Bytes(bytes.clone()));
+                let own = Receiving::nothing(CallOutcome::Bytes(bytes.clone()));
                 (Call::Broadcast, one(BROADCAST, bytes)?, own)
             }
             Own::Broadcast(None) if !is_master => (Call::Broadcast, nothing(), Receiving::one(BROADCAST)),
@@ -168,7 +168,7 @@ impl Caller {
                 }
                 parts.iter().try_for_each(check_length)?;
                 let mut parts = (0..).zip(parts);
-                let own = parts.next().map_or(Outcome::Done, |(_, part)| Outcome::Bytes(part));
+                let own = parts.next().map_or(CallOutcome::Done, |(_, part)| CallOutcome::Bytes(part));
                 (Call::Scatter, Sending::new(SCATTER, parts), Receiving::nothing(own))
             }
             Own::Scatter(None) if !is_master => (Call::Scatter, nothing(), Receiving::one(SCATTER)),
@@ -178,7 +178,7 @@ impl Caller {
                 check_length(&bytes)?;
                 (Call::Gather, nothing(), Receiving::each(GATHER, size, Some(bytes)))
             }
-            Own::Gather(bytes) => (Call::Gather, one(GATHER, bytes)?, Receiving::nothing(Outcome::Done)),
+            Own::Gather(bytes) => (Call::Gather, one(GATHER, bytes)?, Receiving::nothing(CallOutcome::Done)),
             Own::AllGather(bytes) => (Call::AllGather, one(SHARE, bytes)?, Receiving::each(SHARE, size, None)),
             Own::AllReduce(what, of, bytes) => {
                 let reduction = Reduction::new(what, of, bytes.len() as u64)?;
@@ -265,11 +265,11 @@ impl Caller {
 
     /// Whether the collective in progress is complete.
     pub(crate) fn has_result(&self) -> bool {
-        self.part.as_ref().is_some_and(Part::is_complete)
+        self.part.as_ref().is_some_and(OwnCall::is_complete)
     }
 
     /// The result of the collective in progress, once it is complete.
-    pub(crate) fn take_result(&mut self) -> Option<Outcome> {
+    pub(crate) fn take_result(&mut self) -> Option<CallOutcome> {
         self.part.take_if(|part| part.is_complete()).map(|part| part.receiving.outcome())
     }
 
@@ -280,7 +280,7 @@ impl Caller {
     }
 }
 
-impl Part {
+impl OwnCall {
     fn take(&mut self, frame: Frame) -> Result<(), CollectiveError> {
         if frame.kind == RESULT {
             self.sending.advance();

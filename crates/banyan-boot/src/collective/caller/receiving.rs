@@ -3,7 +3,7 @@
 use banyan_link::{Frame, Kind};
 use bytes::Bytes;
 
-use super::{CollectiveError, Outcome};
+use super::{CallOutcome, CollectiveError};
 use crate::{
     collective::{
         MESSAGE_LIMIT,
@@ -16,34 +16,34 @@ use crate::{
 #[derive(Debug)]
 pub(super) enum Receiving {
     /// Nothing more.
-    Nothing(Outcome),
+    Nothing(CallOutcome),
     /// One message.
-    One(Kind, Message),
+    One(Kind, ReceivedMessage),
     /// A message from each member, by rank, and how many are not complete.
-    Each(Kind, Vec<Message>, usize),
+    Each(Kind, Vec<ReceivedMessage>, usize),
 }
 
 /// A message of one frame or several. The bytes of a single frame are not copied.
 #[derive(Debug, Default)]
-pub(super) struct Message {
+pub(super) struct ReceivedMessage {
     parts: Vec<u8>,
     whole: Option<Bytes>,
 }
 
 impl Receiving {
     /// The outcome is known.
-    pub(super) fn nothing(outcome: Outcome) -> Self {
+    pub(super) fn nothing(outcome: CallOutcome) -> Self {
         Self::Nothing(outcome)
     }
 
     /// One message of this kind.
     pub(super) fn one(kind: Kind) -> Self {
-        Self::One(kind, Message::default())
+        Self::One(kind, ReceivedMessage::default())
     }
 
     /// A message of each member; `own`, if it is given, is that of the master and does not travel.
     pub(super) fn each(kind: Kind, size: u32, own: Option<Bytes>) -> Self {
-        let mut messages: Vec<Message> = (0..size).map(|_| Message::default()).collect();
+        let mut messages: Vec<ReceivedMessage> = (0..size).map(|_| ReceivedMessage::default()).collect();
         let missing = messages.len() - usize::from(own.is_some());
         if let Some(master) = messages.first_mut() {
             master.whole = own;
@@ -89,18 +89,18 @@ impl Receiving {
     }
 
     /// What has come. To be called when it is done.
-    pub(super) fn outcome(self) -> Outcome {
+    pub(super) fn outcome(self) -> CallOutcome {
         match self {
             Receiving::Nothing(outcome) => outcome,
-            Receiving::One(_, message) => Outcome::Bytes(message.whole.unwrap_or_default()),
+            Receiving::One(_, message) => CallOutcome::Bytes(message.whole.unwrap_or_default()),
             Receiving::Each(_, messages, _) => {
-                Outcome::Parts(messages.into_iter().map(|message| message.whole.unwrap_or_default()).collect())
+                CallOutcome::Parts(messages.into_iter().map(|message| message.whole.unwrap_or_default()).collect())
             }
         }
     }
 }
 
-impl Message {
+impl ReceivedMessage {
     /// Nothing of it has come.
     fn is_untouched(&self) -> bool {
         self.whole.is_none() && self.parts.is_empty()

@@ -53,7 +53,7 @@ fn nothing_is_sent_before_everyone_has_entered_the_first_collective() {
     assert_eq!(caller.next_chunk(100), None);
     caller.handle(Frame::new(GO, 0, 0, Bytes::new())).unwrap();
     assert!(caller.next_chunk(100).is_some());
-    assert_eq!(caller.take_result(), Some(Outcome::Done));
+    assert_eq!(caller.take_result(), Some(CallOutcome::Done));
 }
 
 #[test]
@@ -92,7 +92,7 @@ fn a_failure_ends_what_it_names_and_everything_after_it_but_nothing_before() {
     caller.begin(Own::Barrier).unwrap();
     caller.handle(Frame::new(FAILED, 0, 1, Bytes::from_static(b"why"))).unwrap();
     caller.handle(Frame::new(GO, 0, 0, Bytes::new())).unwrap();
-    assert_eq!(caller.take_result(), Some(Outcome::Done));
+    assert_eq!(caller.take_result(), Some(CallOutcome::Done));
     for _ in 0..2 {
         assert_eq!(caller.begin(Own::Barrier), Err(CollectiveError::Failed("why".into())));
     }
@@ -126,7 +126,7 @@ fn a_member_has_one_question_under_way_and_gets_one_answer() {
     assert_eq!(caller.take_absent(), None, "it has not asked");
     assert!(caller.ask().is_some());
     caller.handle(Frame::new(GO, 0, 0, Bytes::new())).unwrap();
-    assert_eq!(caller.take_result(), Some(Outcome::Done));
+    assert_eq!(caller.take_result(), Some(CallOutcome::Done));
     caller.handle(answer()).unwrap();
     assert_eq!(caller.take_absent(), None, "it waits no more");
     let ahead = Frame::new(NOT_ENTERED, 0, 1, absent.encode());

@@ -2,7 +2,7 @@
 
 use banyan_ranks::RankSet;
 
-use super::super::whereabouts::Run;
+use super::super::known_calls::Run;
 
 use crate::collective::call::Call;
 

@@ -9,7 +9,7 @@ use crate::{
     collective::{
         Number,
         broken::Offence,
-        bundle::{self, Bundle, Message, OVERHEAD, messages},
+        bundle::{self, Bundle, BundleMessage, OVERHEAD, messages},
     },
     message::{GATHER, SCATTER},
 };
@@ -55,8 +55,8 @@ impl Collectives {
     }
 
     fn cut(&self, from: Option<usize>, frame: &Frame, out: &mut Out) -> Result<(), Offence> {
-        let mut run: Option<(To, Message)> = None;
-        let slice = |(to, run): (To, Message)| {
+        let mut run: Option<(To, BundleMessage)> = None;
+        let slice = |(to, run): (To, BundleMessage)| {
             let parts = frame.payload.slice(run.begin..run.end);
             (to, bundle::frame(SCATTER, run.rank, frame.sequence, parts))
         };

@@ -9,7 +9,7 @@ use bytes::Bytes;
 
 use super::{Collectives, Out, To};
 use crate::{
-    collective::{Call, Number, broken::Offence, loss::Loss, whereabouts::Whereabouts},
+    collective::{Call, Number, broken::Offence, known_calls::KnownCalls, loss::Loss},
     message::{FAILED, GONE, MISMATCH},
 };
 
@@ -84,7 +84,7 @@ impl Collectives {
     }
 
     pub(super) fn mismatch_here(&mut self, child: usize, number: Number, call: Call, out: &mut Out) {
-        let mut known = Whereabouts::default();
+        let mut known = KnownCalls::default();
         known.add(call, self.children.runs_of(|of| of == child));
         self.disagree(child, number, known, out);
     }
@@ -97,7 +97,7 @@ impl Collectives {
         out: &mut Out,
     ) -> Result<(), Offence> {
         let mut rest = &payload[..];
-        let known = Whereabouts::decode(&mut rest).filter(|_| rest.is_empty()).ok_or(Offence::Payload("MISMATCH"))?;
+        let known = KnownCalls::decode(&mut rest).filter(|_| rest.is_empty()).ok_or(Offence::Payload("MISMATCH"))?;
         self.check_are_of(child, &known)?;
         match self.is_doomed(number) {
             true => self.answer(child, number, out),
@@ -106,7 +106,7 @@ impl Collectives {
         Ok(())
     }
 
-    fn disagree(&mut self, child: usize, number: Number, mut known: Whereabouts, out: &mut Out) {
+    fn disagree(&mut self, child: usize, number: Number, mut known: KnownCalls, out: &mut Out) {
         self.add_known(child, number, &mut known);
         if self.is_root {
             let reason = format!("collective {number}: {}", known.sentence());
@@ -118,13 +118,13 @@ impl Collectives {
         }
     }
 
-    fn check_are_of(&self, child: usize, known: &Whereabouts) -> Result<(), Offence> {
+    fn check_are_of(&self, child: usize, known: &KnownCalls) -> Result<(), Offence> {
         let stranger = known.runs().find(|run| !self.children.has(child, *run));
         stranger.map_or(Ok(()), |(rank, _)| Err(Offence::Rank(rank)))
     }
 
     /// Adds the other children that have entered.
-    fn add_known(&self, child: usize, number: Number, known: &mut Whereabouts) {
+    fn add_known(&self, child: usize, number: Number, known: &mut KnownCalls) {
         if let Some(call) = self.rounds.get(number).and_then(|round| round.call) {
             known.add(call, self.children.runs_of(|other| other != child && number < self.entered[other]));
         }

@@ -28,11 +28,11 @@ struct Piece {
     length: usize,
     is_last: bool,
     missing: usize,
-    so_far: Partial,
+    so_far: PieceState,
 }
 
 #[derive(Debug)]
-enum Partial {
+enum PieceState {
     Combined(Vec<u8>),
     /// One from each child, by place.
     Waiting(Vec<Bytes>),
@@ -40,7 +40,7 @@ enum Partial {
 
 /// A piece that does not fit: of another length than those of others, or too far ahead of them.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Misfit;
+pub(super) struct PieceMisfit;
 
 impl Reducing {
     pub(super) fn new(reduction: Reduction, children: usize) -> Self {
@@ -49,17 +49,22 @@ impl Reducing {
 
     /// Takes the next piece of the child at `place` and gives the combined piece that it completes, if it does, with
     /// whether it is the last.
-    pub(super) fn take(&mut self, place: usize, bytes: Bytes, is_last: bool) -> Result<Option<(Bytes, bool)>, Misfit> {
+    pub(super) fn take(
+        &mut self,
+        place: usize,
+        bytes: Bytes,
+        is_last: bool,
+    ) -> Result<Option<(Bytes, bool)>, PieceMisfit> {
         let at = (self.sent[place] - self.done) as usize;
         if at >= PIPELINE {
-            return Err(Misfit);
+            return Err(PieceMisfit);
         }
         if at == self.pieces.len() {
             self.begin(bytes.len(), is_last)?;
         }
         let piece = &mut self.pieces[at];
         if bytes.len() != piece.length || is_last != piece.is_last {
-            return Err(Misfit);
+            return Err(PieceMisfit);
         }
         self.sent[place] += 1;
         piece.missing -= 1;
@@ -78,19 +83,19 @@ impl Reducing {
     }
 
     /// A piece is begun by whoever sends it first; its length and end must agree with the length all have entered.
-    fn begin(&mut self, length: usize, is_last: bool) -> Result<(), Misfit> {
+    fn begin(&mut self, length: usize, is_last: bool) -> Result<(), PieceMisfit> {
         let is_whole = length.is_multiple_of(self.reduction.of().size());
         let begun = self.begun + length as u64;
         let fits =
             if is_last { begun == self.reduction.length() } else { begun < self.reduction.length() && length > 0 };
         if !is_whole || !fits || self.pieces.back().is_some_and(|piece| piece.is_last) {
-            return Err(Misfit);
+            return Err(PieceMisfit);
         }
         self.begun = begun;
         let missing = self.sent.len();
         let so_far = match self.reduction.needs_order() {
-            true => Partial::Waiting(vec![Bytes::new(); missing]),
-            false => Partial::Combined(Vec::new()),
+            true => PieceState::Waiting(vec![Bytes::new(); missing]),
+            false => PieceState::Combined(Vec::new()),
         };
         self.pieces.push_back(Piece { length, is_last, missing, so_far });
         Ok(())
@@ -100,26 +105,26 @@ impl Reducing {
     #[cfg(test)]
     pub(super) fn held(&self) -> usize {
         let held = |piece: &Piece| match &piece.so_far {
-            Partial::Combined(bytes) => bytes.len(),
-            Partial::Waiting(pieces) => pieces.iter().map(Bytes::len).sum(),
+            PieceState::Combined(bytes) => bytes.len(),
+            PieceState::Waiting(pieces) => pieces.iter().map(Bytes::len).sum(),
         };
         self.pieces.iter().map(held).sum()
     }
 }
 
-impl Partial {
+impl PieceState {
     fn add(&mut self, reduction: &Reduction, place: usize, bytes: Bytes) {
         match self {
-            Partial::Combined(so_far) if so_far.is_empty() => so_far.extend_from_slice(&bytes),
-            Partial::Combined(so_far) => combine(reduction, so_far, &bytes),
-            Partial::Waiting(pieces) => pieces[place] = bytes,
+            PieceState::Combined(so_far) if so_far.is_empty() => so_far.extend_from_slice(&bytes),
+            PieceState::Combined(so_far) => combine(reduction, so_far, &bytes),
+            PieceState::Waiting(pieces) => pieces[place] = bytes,
         }
     }
 
     fn result(self, reduction: &Reduction) -> Bytes {
         match self {
-            Partial::Combined(result) => result.into(),
-            Partial::Waiting(pieces) => {
+            PieceState::Combined(result) => result.into(),
+            PieceState::Waiting(pieces) => {
                 let mut pieces = pieces.into_iter();
                 let mut result = pieces.next().map(Vec::from).unwrap_or_default();
                 pieces.for_each(|piece| combine(reduction, &mut result, &piece));
@@ -169,15 +174,15 @@ mod tests {
     #[test]
     fn pieces_that_do_not_fit_are_refused() {
         let first = |piece: Bytes, is_last| reducing(ReduceOp::Sum, ElementKind::U32, 8).take(0, piece, is_last);
-        assert_eq!(first(bytes(1, 4), true), Err(Misfit), "too short for the last");
-        assert_eq!(first(bytes(1, 8), false), Err(Misfit), "too long for more to follow");
-        assert_eq!(first(bytes(1, 12), true), Err(Misfit), "too long");
-        assert_eq!(first(bytes(1, 6), false), Err(Misfit), "part of an element");
-        assert_eq!(first(bytes(1, 0), false), Err(Misfit), "endless empty pieces");
+        assert_eq!(first(bytes(1, 4), true), Err(PieceMisfit), "too short for the last");
+        assert_eq!(first(bytes(1, 8), false), Err(PieceMisfit), "too long for more to follow");
+        assert_eq!(first(bytes(1, 12), true), Err(PieceMisfit), "too long");
+        assert_eq!(first(bytes(1, 6), false), Err(PieceMisfit), "part of an element");
+        assert_eq!(first(bytes(1, 0), false), Err(PieceMisfit), "endless empty pieces");
         let mut reducing = reducing(ReduceOp::Sum, ElementKind::U32, 8);
         assert_eq!(reducing.take(0, bytes(1, 8), true), Ok(None));
-        assert_eq!(reducing.take(0, bytes(1, 0), true), Err(Misfit), "more after the last");
-        assert_eq!(reducing.take(1, bytes(1, 4), false), Err(Misfit), "cut differently");
+        assert_eq!(reducing.take(0, bytes(1, 0), true), Err(PieceMisfit), "more after the last");
+        assert_eq!(reducing.take(1, bytes(1, 4), false), Err(PieceMisfit), "cut differently");
     }
 
     #[test]
@@ -186,6 +191,6 @@ mod tests {
         for _ in 0..PIPELINE {
             assert_eq!(reducing.take(0, bytes(1, 1), false), Ok(None));
         }
-        assert_eq!(reducing.take(0, bytes(1, 1), false), Err(Misfit));
+        assert_eq!(reducing.take(0, bytes(1, 1), false), Err(PieceMisfit));
     }
 }

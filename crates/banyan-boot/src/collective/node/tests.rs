@@ -8,7 +8,7 @@ use crate::{
         ANSWER_TIME, Absent, Call, ElementKind, PIPELINE, ReduceOp, Reduction, WINDOW,
         broken::Offence,
         bundle::{BUNDLED_AT_MOST, Bundle, messages},
-        whereabouts::Whereabouts,
+        known_calls::KnownCalls,
     },
     message::{CONTINUED, MORE, TOGETHER, USER},
 };
@@ -82,7 +82,7 @@ fn nobody_speaks_for_ranks_it_does_not_have() {
     all_enter(&mut agent, Call::Gather);
     assert_eq!(taken(&mut agent, 0, Frame::new(GATHER, 3, 0, Bytes::new())), Err(Offence::Rank(3)));
     assert_eq!(taken(&mut agent, 2, Frame::new(GATHER, 6, 0, Bytes::new())), Err(Offence::Rank(6)));
-    let mut foreign = Whereabouts::default();
+    let mut foreign = KnownCalls::default();
     foreign.add(Call::Barrier, [(4, 6)]);
     let mut payload = Vec::new();
     foreign.encode(&mut payload);

@@ -5,7 +5,7 @@ use std::fmt;
 use super::Collectives;
 use crate::collective::{
     Call, Number,
-    whereabouts::{Run, fold, members},
+    known_calls::{Run, fold, members},
 };
 
 /// A collective that has begun and cannot end yet, as one node sees it. Of a subtree it sees only whether all of its

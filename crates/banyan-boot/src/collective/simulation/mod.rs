@@ -12,7 +12,7 @@ use proptest::prelude::*;
 use self::{
     chance::Chance,
     script::ScriptedCall,
-    tree::{State, Tree},
+    tree::{SimulatedState, Tree},
 };
 use super::CollectiveError;
 
@@ -58,7 +58,7 @@ fn first_failure(tree: &Tree) -> Option<usize> {
 fn check(tree: &Tree, script: &[ScriptedCall], lost: Option<(usize, usize)>) {
     let failure = first_failure(tree).unwrap_or(script.len());
     for (rank, member) in tree.members.iter().enumerate() {
-        assert_ne!(member.state, State::Calling, "member {rank} waits for ever: {}", tree.waiting());
+        assert_ne!(member.state, SimulatedState::Calling, "member {rank} waits for ever: {}", tree.waiting());
         for (at, result) in member.results.iter().enumerate().filter(|(at, _)| lost != Some((rank, *at))) {
             match result {
                 Ok(outcome) => assert!(*outcome == script[at].expected(rank), "member {rank} at {at}: {outcome:?}"),
@@ -69,7 +69,7 @@ fn check(tree: &Tree, script: &[ScriptedCall], lost: Option<(usize, usize)>) {
                 Err(error) => panic!("{error}"),
             }
         }
-        let has_exited = member.state != State::Finished;
+        let has_exited = member.state != SimulatedState::Finished;
         assert!(has_exited || member.results.len() >= failure.min(script.len()), "member {rank} stopped early");
     }
 }

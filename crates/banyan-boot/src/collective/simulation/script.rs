@@ -4,7 +4,7 @@ use bytes::Bytes;
 
 use super::chance::Chance;
 use crate::{
-    collective::{Call, EAGER, ElementKind, Outcome, Own, ReduceOp, Reduction, combine::combine},
+    collective::{Call, CallOutcome, EAGER, ElementKind, Own, ReduceOp, Reduction, combine::combine},
     message::CHUNK,
 };
 
@@ -77,17 +77,17 @@ impl ScriptedCall {
     }
 
     /// What a member must get.
-    pub(super) fn expected(&self, rank: usize) -> Outcome {
+    pub(super) fn expected(&self, rank: usize) -> CallOutcome {
         match self.call {
-            Call::Barrier => Outcome::Done,
-            Call::Broadcast => Outcome::Bytes(self.bytes[0].clone()),
-            Call::Scatter => Outcome::Bytes(self.bytes[rank].clone()),
-            Call::Gather if rank != 0 => Outcome::Done,
-            Call::Gather | Call::AllGather => Outcome::Parts(self.bytes.clone()),
+            Call::Barrier => CallOutcome::Done,
+            Call::Broadcast => CallOutcome::Bytes(self.bytes[0].clone()),
+            Call::Scatter => CallOutcome::Bytes(self.bytes[rank].clone()),
+            Call::Gather if rank != 0 => CallOutcome::Done,
+            Call::Gather | Call::AllGather => CallOutcome::Parts(self.bytes.clone()),
             Call::AllReduce(reduction) => {
                 let mut result = self.bytes[0].to_vec();
                 self.bytes[1..].iter().for_each(|bytes| combine(&reduction, &mut result, bytes));
-                Outcome::Bytes(result.into())
+                CallOutcome::Bytes(result.into())
             }
         }
     }

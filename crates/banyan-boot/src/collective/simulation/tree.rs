@@ -9,29 +9,29 @@ use banyan_ranks::RankSet;
 use super::{chance::Chance, script::ScriptedCall};
 use crate::{
     collective::{
-        Absent, Caller, CollectiveError, Collectives, Outcome, Own, PIPELINE, Subtree, To, bundle::BUNDLE,
+        Absent, CallOutcome, Caller, CollectiveError, Collectives, Own, PIPELINE, Subtree, To, bundle::BUNDLE,
         early_at_most, reduction_piece, stands_alone,
     },
     message::{CHUNK, ENTER, FAILED},
 };
 
 /// One way of a link. Control frames may overtake data frames.
-type Wire = VecDeque<Frame>;
+type SimulatedWire = VecDeque<Frame>;
 
 /// The two ways between something and its parent.
 #[derive(Debug, Default)]
 struct Link {
-    up: Wire,
-    down: Wire,
+    up: SimulatedWire,
+    down: SimulatedWire,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Child {
+enum SimulatedChild {
     Node(usize),
     Member(usize),
 }
 
-struct Node {
+struct SimulatedNode {
     machine: Collectives,
     /// Members below it.
     ranks: RankSet,
@@ -40,12 +40,12 @@ struct Node {
     parent: Option<usize>,
     /// Which child of its parent it is.
     place: usize,
-    children: Vec<Child>,
+    children: Vec<SimulatedChild>,
     link: Link,
 }
 
 /// A member and what it does.
-pub(super) struct Member {
+pub(super) struct SimulatedMember {
     caller: Caller,
     parent: usize,
     place: usize,
@@ -64,12 +64,12 @@ pub(super) struct Member {
     pub(super) entered: usize,
     /// Those of which its node knows.
     known: usize,
-    pub(super) results: Vec<Result<Outcome, CollectiveError>>,
-    pub(super) state: State,
+    pub(super) results: Vec<Result<CallOutcome, CollectiveError>>,
+    pub(super) state: SimulatedState,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum State {
+pub(super) enum SimulatedState {
     Calling,
     /// It has called all and got all, or an error.
     Finished,
@@ -81,8 +81,8 @@ pub(super) enum State {
 
 /// The session.
 pub(super) struct Tree {
-    nodes: Vec<Node>,
-    pub(super) members: Vec<Member>,
+    nodes: Vec<SimulatedNode>,
+    pub(super) members: Vec<SimulatedMember>,
     /// Reasons by number, as members were told.
     pub(super) reasons: BTreeMap<u32, String>,
     /// Members exit as soon as they have finished.
@@ -100,10 +100,10 @@ impl Tree {
         let count = 1 + chance.below(5);
         let parents: Vec<Option<usize>> = (0..count).map(|node| (node > 0).then(|| chance.below(node))).collect();
         let homes: Vec<usize> = (0..size).map(|_| chance.below(count)).collect();
-        let mut children: Vec<Vec<Child>> = vec![Vec::new(); count];
-        let mut all: Vec<(usize, Child)> =
-            homes.iter().enumerate().map(|(rank, home)| (*home, Child::Member(rank))).collect();
-        all.extend((1..count).map(|node| (parents[node].unwrap(), Child::Node(node))));
+        let mut children: Vec<Vec<SimulatedChild>> = vec![Vec::new(); count];
+        let mut all: Vec<(usize, SimulatedChild)> =
+            homes.iter().enumerate().map(|(rank, home)| (*home, SimulatedChild::Member(rank))).collect();
+        all.extend((1..count).map(|node| (parents[node].unwrap(), SimulatedChild::Node(node))));
         // Children are in no particular order.
         while !all.is_empty() {
             let (parent, child) = all.swap_remove(chance.below(all.len()));
@@ -117,24 +117,25 @@ impl Tree {
                 node = parents[at];
             }
         }
-        let place = |parent: usize, which: &dyn Fn(&Child) -> bool| children[parent].iter().position(which).unwrap();
+        let place =
+            |parent: usize, which: &dyn Fn(&SimulatedChild) -> bool| children[parent].iter().position(which).unwrap();
         let nodes = (0..count).map(|node| {
-            let below = |child: &Child| match child {
-                Child::Member(rank) => Subtree::Member(*rank as u32),
-                Child::Node(node) => Subtree::Agent(ranks[*node].iter().copied().collect()),
+            let below = |child: &SimulatedChild| match child {
+                SimulatedChild::Member(rank) => Subtree::Member(*rank as u32),
+                SimulatedChild::Node(node) => Subtree::Agent(ranks[*node].iter().copied().collect()),
             };
             let sets: Vec<Subtree> = children[node].iter().map(below).collect();
             let machine = if node == 0 { Collectives::root(sets) } else { Collectives::inner(sets, size as u32) };
             let parent = parents[node];
-            let place =
-                parent.map_or(0, |parent| place(parent, &|child| matches!(child, Child::Node(n) if *n == node)));
+            let place = parent
+                .map_or(0, |parent| place(parent, &|child| matches!(child, SimulatedChild::Node(n) if *n == node)));
             let (ranks, children) = (ranks[node].iter().copied().collect(), children[node].clone());
-            Node { machine, ranks, is_frozen: false, parent, place, children, link: Link::default() }
+            SimulatedNode { machine, ranks, is_frozen: false, parent, place, children, link: Link::default() }
         });
-        let members = homes.iter().enumerate().map(|(rank, home)| Member {
+        let members = homes.iter().enumerate().map(|(rank, home)| SimulatedMember {
             caller: Caller::new(rank as u32, size as u32),
             parent: *home,
-            place: place(*home, &|child| matches!(child, Child::Member(r) if *r == rank)),
+            place: place(*home, &|child| matches!(child, SimulatedChild::Member(r) if *r == rank)),
             link: Link::default(),
             script: Vec::new(),
             exits_after: None,
@@ -144,7 +145,7 @@ impl Tree {
             entered: 0,
             known: 0,
             results: Vec::new(),
-            state: State::Calling,
+            state: SimulatedState::Calling,
         });
         let (nodes, members) = (nodes.collect(), members.collect());
         let (reasons, known_when_asked) = (BTreeMap::new(), BTreeMap::new());
@@ -190,10 +191,10 @@ impl Tree {
         self.now = self.now.max(now);
         for at in nodes {
             let mut out = Vec::new();
-            let Node { machine, children, .. } = &mut self.nodes[at];
+            let SimulatedNode { machine, children, .. } = &mut self.nodes[at];
             let host_of = |child: usize| match children[child] {
-                Child::Node(node) => format!("h{node}"),
-                Child::Member(_) => panic!("members are not asked"),
+                SimulatedChild::Node(node) => format!("h{node}"),
+                SimulatedChild::Member(_) => panic!("members are not asked"),
             };
             machine.questions_due(self.now, &host_of, &mut out);
             self.send(at, out);
@@ -280,8 +281,8 @@ impl Tree {
 
     fn send_down(&mut self, node: usize, child: usize, frame: Frame) {
         match self.nodes[node].children[child] {
-            Child::Node(node) => self.nodes[node].link.down.push_back(frame),
-            Child::Member(rank) => self.members[rank].link.down.push_back(frame),
+            SimulatedChild::Node(node) => self.nodes[node].link.down.push_back(frame),
+            SimulatedChild::Member(rank) => self.members[rank].link.down.push_back(frame),
         }
     }
 
@@ -295,10 +296,10 @@ impl Tree {
             member.known += usize::from(frame.kind == ENTER);
             return self.node_takes(parent, Some(place), frame);
         }
-        if member.state != State::Exited {
+        if member.state != SimulatedState::Exited {
             return false;
         }
-        member.state = State::Gone;
+        member.state = SimulatedState::Gone;
         let parent = member.parent;
         let mut out = Vec::new();
         let why = format!("member {rank} on host h{parent} exited with status 1");
@@ -315,7 +316,7 @@ impl Tree {
             let told = self.reasons.entry(frame.sequence).or_insert_with(|| reason.clone());
             assert_eq!(*told, reason, "one number, one reason");
         }
-        if matches!(member.state, State::Exited | State::Gone) {
+        if matches!(member.state, SimulatedState::Exited | SimulatedState::Gone) {
             return true;
         }
         if let Err(error) = member.caller.handle(frame) {
@@ -358,15 +359,15 @@ impl Tree {
     fn act(&mut self, rank: usize) -> bool {
         let leave = self.leave;
         let member = &mut self.members[rank];
-        if member.state == State::Finished && leave {
-            member.state = State::Exited;
+        if member.state == SimulatedState::Finished && leave {
+            member.state = SimulatedState::Exited;
             return true;
         }
-        if member.state != State::Calling {
+        if member.state != SimulatedState::Calling {
             return false;
         }
         if member.exits_after == Some(0) {
-            member.state = State::Exited;
+            member.state = SimulatedState::Exited;
             return true;
         }
         let acted = member.act();
@@ -392,10 +393,10 @@ impl Tree {
     }
 }
 
-impl Member {
+impl SimulatedMember {
     /// Whether it is in a collective.
     pub(super) fn waits(&self) -> bool {
-        self.state == State::Calling && self.caller.number().is_some()
+        self.state == SimulatedState::Calling && self.caller.number().is_some()
     }
 
     fn act(&mut self) -> bool {
@@ -406,7 +407,7 @@ impl Member {
         if let Some(outcome) = self.caller.take_result() {
             self.results.push(Ok(outcome));
             if self.script.is_empty() {
-                self.state = State::Finished;
+                self.state = SimulatedState::Finished;
             }
             return true;
         }
@@ -417,7 +418,7 @@ impl Member {
             return false;
         }
         let Some(own) = self.script.pop() else {
-            self.state = State::Finished;
+            self.state = SimulatedState::Finished;
             return true;
         };
         match self.caller.begin(own) {
@@ -433,18 +434,18 @@ impl Member {
     fn fail(&mut self, error: CollectiveError) {
         assert!(matches!(error, CollectiveError::Failed(_)), "{error}");
         self.results.push(Err(error));
-        self.state = State::Finished;
+        self.state = SimulatedState::Finished;
     }
 }
 
 /// The next frame from a member: also the first that went through shared memory, before those that took the link.
-fn take_from_member(wire: &mut Wire, chance: &mut Chance) -> Option<Frame> {
+fn take_from_member(wire: &mut SimulatedWire, chance: &mut Chance) -> Option<Frame> {
     let alone = wire.iter().position(stands_alone).filter(|_| chance.one_in(2));
     alone.and_then(|alone| wire.remove(alone)).or_else(|| take(wire, chance))
 }
 
 /// The next frame for a member: also any that went through shared memory, where it has two rings.
-fn take_for_member(wire: &mut Wire, chance: &mut Chance) -> Option<Frame> {
+fn take_for_member(wire: &mut SimulatedWire, chance: &mut Chance) -> Option<Frame> {
     let alone: Vec<usize> = (0..wire.len()).filter(|at| stands_alone(&wire[*at])).collect();
     if alone.is_empty() || chance.one_in(2) {
         return take(wire, chance);
@@ -453,7 +454,7 @@ fn take_for_member(wire: &mut Wire, chance: &mut Chance) -> Option<Frame> {
 }
 
 /// The next frame of a wire: the first, or the first control frame.
-fn take(wire: &mut Wire, chance: &mut Chance) -> Option<Frame> {
+fn take(wire: &mut SimulatedWire, chance: &mut Chance) -> Option<Frame> {
     let control = wire.iter().position(|frame| frame.kind.is_control()).filter(|_| chance.one_in(2));
     wire.remove(control.unwrap_or(0))
 }

@@ -14,7 +14,7 @@ use bytes::Bytes;
 
 use super::{Said, file, recorded};
 use crate::collective::{
-    Caller, CollectiveError, Collectives, ElementKind, Outcome, Own, ReduceOp, Subtree, To, belongs_to_collectives,
+    CallOutcome, Caller, CollectiveError, Collectives, ElementKind, Own, ReduceOp, Subtree, To, belongs_to_collectives,
 };
 use crate::member::{Member, MemberError};
 use crate::message::{self, CHUNK};
@@ -41,14 +41,14 @@ fn member_link() -> LinkOptions {
 /// A part in the session, with its ends of links by who is at the other end.
 struct Process {
     which: usize,
-    part: Part,
+    part: RecordedRole,
     ends: BTreeMap<usize, Connection>,
-    results: Vec<Result<Outcome, CollectiveError>>,
+    results: Vec<Result<CallOutcome, CollectiveError>>,
     user: Vec<Vec<u8>>,
     now: Instant,
 }
 
-enum Part {
+enum RecordedRole {
     Inner(Collectives),
     /// What a member calls, once it has been told who it is.
     Member(Option<Caller>),
@@ -64,9 +64,9 @@ impl Process {
             (other, Connection::inherited(&if is_agents { agent_link() } else { member_link() }, now))
         };
         let (part, others) = match which {
-            FRONT_END => (Part::Inner(Collectives::root(vec![agent])), vec![AGENT]),
-            AGENT => (Part::Inner(Collectives::inner(members, 2)), vec![FRONT_END, MASTER, MEMBER]),
-            _ => (Part::Member(None), vec![AGENT]),
+            FRONT_END => (RecordedRole::Inner(Collectives::root(vec![agent])), vec![AGENT]),
+            AGENT => (RecordedRole::Inner(Collectives::inner(members, 2)), vec![FRONT_END, MASTER, MEMBER]),
+            _ => (RecordedRole::Member(None), vec![AGENT]),
         };
         let ends = others.into_iter().map(end).collect();
         Process { which, part, ends, results: Vec::new(), user: Vec::new(), now }
@@ -95,25 +95,25 @@ impl Process {
     fn take(&mut self, from: usize, frame: Frame) {
         let mut out = Vec::new();
         match &mut self.part {
-            Part::Inner(_) if frame.kind == message::USER && self.which == FRONT_END => {
+            RecordedRole::Inner(_) if frame.kind == message::USER && self.which == FRONT_END => {
                 self.user.push(frame.payload.to_vec());
             }
-            Part::Inner(_) if frame.kind == message::USER => {
+            RecordedRole::Inner(_) if frame.kind == message::USER => {
                 self.send(if from == FRONT_END { MASTER } else { FRONT_END }, frame);
             }
-            Part::Inner(collectives) if from == FRONT_END => {
+            RecordedRole::Inner(collectives) if from == FRONT_END => {
                 collectives.from_parent(frame, self.now, &mut out).unwrap()
             }
-            Part::Inner(collectives) => {
+            RecordedRole::Inner(collectives) => {
                 let child = if from == MEMBER { 1 } else { 0 };
                 collectives.from_child(child, frame, self.now, &mut out).unwrap();
             }
-            Part::Member(caller) if frame.kind == message::WELCOME => {
+            RecordedRole::Member(caller) if frame.kind == message::WELCOME => {
                 assert_eq!(frame.payload[..16], SESSION);
                 *caller = Some(Caller::new(frame.stream, frame.sequence));
             }
-            Part::Member(_) if frame.kind == message::USER => self.user.push(frame.payload.to_vec()),
-            Part::Member(caller) => {
+            RecordedRole::Member(_) if frame.kind == message::USER => self.user.push(frame.payload.to_vec()),
+            RecordedRole::Member(caller) => {
                 assert!(belongs_to_collectives(frame.kind));
                 if let Err(error) = caller.as_mut().unwrap().handle(frame) {
                     self.results.push(Err(error));
@@ -126,7 +126,7 @@ impl Process {
 
     /// A member enters a collective.
     fn call(&mut self, own: Own) {
-        let Part::Member(Some(caller)) = &mut self.part else { panic!("nobody has said who it is") };
+        let RecordedRole::Member(Some(caller)) = &mut self.part else { panic!("nobody has said who it is") };
         let enter = caller.begin(own).unwrap();
         self.send(AGENT, enter);
         self.pump();
@@ -134,12 +134,12 @@ impl Process {
 
     /// Sends the data of a member, as soon as it may.
     fn pump(&mut self) {
-        while let Part::Member(Some(caller)) = &mut self.part
+        while let RecordedRole::Member(Some(caller)) = &mut self.part
             && let Some(frame) = caller.next_chunk(CHUNK)
         {
             self.send(AGENT, frame);
         }
-        if let Part::Member(Some(caller)) = &mut self.part {
+        if let RecordedRole::Member(Some(caller)) = &mut self.part {
             self.results.extend(caller.take_result().map(Ok));
         }
     }
@@ -184,7 +184,7 @@ impl Process {
         }
     }
 
-    fn expect(&mut self, expected: &[Outcome]) {
+    fn expect(&mut self, expected: &[CallOutcome]) {
         let results = self.results.drain(..).collect::<Result<Vec<_>, _>>().unwrap();
         assert_eq!(results, expected);
     }
@@ -196,7 +196,7 @@ impl Process {
     }
 
     fn inner(&mut self) -> &mut Collectives {
-        let Part::Inner(collectives) = &mut self.part else { panic!("a member") };
+        let RecordedRole::Inner(collectives) = &mut self.part else { panic!("a member") };
         collectives
     }
 }
@@ -230,44 +230,44 @@ const STEPS: &[Step] = &[
     ("the master enters a barrier", MASTER, |end| end.call(Own::Barrier)),
     ("member 1 enters a barrier", MEMBER, |end| end.call(Own::Barrier)),
     ("member 1 waits for a broadcast", MEMBER, |end| {
-        end.expect(&[Outcome::Done]);
+        end.expect(&[CallOutcome::Done]);
         end.call(Own::Broadcast(None));
     }),
     ("the master broadcasts", MASTER, |end| {
-        end.expect(&[Outcome::Done]);
+        end.expect(&[CallOutcome::Done]);
         end.call(Own::Broadcast(Some(bytes(b"to everyone"))));
     }),
     ("the master scatters", MASTER, |end| end.call(Own::Scatter(Some(parts(&[b"to 0", b"to 1"]))))),
     ("member 1 gets its part", MEMBER, |end| {
-        end.expect(&[Outcome::Bytes(bytes(b"to everyone"))]);
+        end.expect(&[CallOutcome::Bytes(bytes(b"to everyone"))]);
         end.call(Own::Scatter(None));
     }),
     ("member 1 gives to the master", MEMBER, |end| {
-        end.expect(&[Outcome::Bytes(bytes(b"to 1"))]);
+        end.expect(&[CallOutcome::Bytes(bytes(b"to 1"))]);
         end.call(Own::Gather(bytes(b"of 1")));
     }),
     ("the master gathers", MASTER, |end| {
-        end.expect(&[Outcome::Bytes(bytes(b"to everyone")), Outcome::Bytes(bytes(b"to 0"))]);
+        end.expect(&[CallOutcome::Bytes(bytes(b"to everyone")), CallOutcome::Bytes(bytes(b"to 0"))]);
         end.call(Own::Gather(bytes(b"of 0")));
     }),
     ("member 1 gives to all", MEMBER, |end| {
-        end.expect(&[Outcome::Done]);
+        end.expect(&[CallOutcome::Done]);
         end.call(Own::AllGather(bytes(b"1")));
     }),
     ("the master gives to all", MASTER, |end| {
-        end.expect(&[Outcome::Parts(parts(&[b"of 0", b"of 1"]))]);
+        end.expect(&[CallOutcome::Parts(parts(&[b"of 0", b"of 1"]))]);
         end.call(Own::AllGather(bytes(b"0")));
     }),
     ("the master adds", MASTER, |end| {
-        end.expect(&[Outcome::Parts(parts(&[b"0", b"1"]))]);
+        end.expect(&[CallOutcome::Parts(parts(&[b"0", b"1"]))]);
         end.call(sum(0));
     }),
     ("member 1 adds", MEMBER, |end| {
-        end.expect(&[Outcome::Parts(parts(&[b"0", b"1"]))]);
+        end.expect(&[CallOutcome::Parts(parts(&[b"0", b"1"]))]);
         end.call(sum(1));
     }),
     ("the master has the sum, and talks to the front-end", MASTER, |end| {
-        end.expect(&[Outcome::Bytes(bytes(NUMBERS[2]))]);
+        end.expect(&[CallOutcome::Bytes(bytes(NUMBERS[2]))]);
         end.send(AGENT, Frame::new(message::USER, 0, 0, b"question".to_vec()));
     }),
     ("the front-end answers", FRONT_END, |end| {
@@ -279,13 +279,13 @@ const STEPS: &[Step] = &[
         end.call(Own::Barrier);
     }),
     ("member 1 makes a mistake", MEMBER, |end| {
-        end.expect(&[Outcome::Bytes(bytes(NUMBERS[2]))]);
+        end.expect(&[CallOutcome::Bytes(bytes(NUMBERS[2]))]);
         end.call(Own::Gather(bytes(b"why not")));
     }),
     ("the master hears of it", MASTER, |end| end.expect_failure("member 1 in gather")),
     ("member 1 hears of it with its next call", MEMBER, |end| {
-        end.expect(&[Outcome::Done]);
-        let Part::Member(Some(caller)) = &mut end.part else { panic!("nobody has said who it is") };
+        end.expect(&[CallOutcome::Done]);
+        let RecordedRole::Member(Some(caller)) = &mut end.part else { panic!("nobody has said who it is") };
         end.results.extend(caller.begin(Own::Barrier).err().map(Err));
         end.expect_failure("member 1 in gather");
     }),

@@ -16,7 +16,7 @@ use crate::inherited::parse_name;
 use crate::launcher::{SshOptions, Way};
 use crate::layout::{AgentPlan, Group};
 use crate::node::agent_link_options;
-use crate::node::greeting::{Greeting, Line};
+use crate::node::greeting::{Greeting, GreetingLine};
 use crate::node::root_channel::Progress;
 use crate::node::up::{exits, progress, push_exit};
 use crate::options::Leftovers;
@@ -268,6 +268,6 @@ fn texts_of_protocol_1_are_understood() {
     assert!(read.session == session && read.secret == secret && read.agents == roster.agents);
     assert_eq!((read.front_end, read.host_deadline), (roster.front_end, roster.host_deadline));
     assert_eq!((read.encrypt, read.heartbeat), (false, roster.heartbeat));
-    assert_eq!(Greeting::default().push(text(2).as_bytes()).1, Some(Line::Ready { protocol: 1 }));
+    assert_eq!(Greeting::default().push(text(2).as_bytes()).1, Some(GreetingLine::Ready { protocol: 1 }));
     assert_eq!(parse_name(text(3)), Ok((3, 4711)));
 }

@@ -145,7 +145,7 @@ fn each_number(
     (at, target, count): (u32, u32, u32),
     from: Number,
     to: Number,
-    convert: impl Fn(number::Value) -> Result<u128, StepErrorKind>,
+    convert: impl Fn(number::PlainNumber) -> Result<u128, StepErrorKind>,
 ) -> Result<(), StepErrorKind> {
     let (from_width, to_width) = (usize::from(from.width), usize::from(to.width));
     let sources = part(src, at, from_width * count as usize).chunks_exact(from_width);
@@ -157,11 +157,11 @@ fn each_number(
 }
 
 /// The bits that the table, sorted by its first column, has for `value`.
-fn renumber(value: number::Value, table: &[(i128, i128)]) -> Result<u128, StepErrorKind> {
+fn renumber(value: number::PlainNumber, table: &[(i128, i128)]) -> Result<u128, StepErrorKind> {
     let (key, text) = match value {
-        number::Value::Unsigned(value) => (i128::try_from(value).ok(), value.to_string()),
-        number::Value::Signed(value) => (Some(value), value.to_string()),
-        number::Value::Float(value) => (None, value.to_string()),
+        number::PlainNumber::Unsigned(value) => (i128::try_from(value).ok(), value.to_string()),
+        number::PlainNumber::Signed(value) => (Some(value), value.to_string()),
+        number::PlainNumber::Float(value) => (None, value.to_string()),
     };
     let found = key.and_then(|key| table.binary_search_by_key(&key, |(from, _)| *from).ok());
     found.map(|index| table[index].1 as u128).ok_or(StepErrorKind::Unknown { value: text })

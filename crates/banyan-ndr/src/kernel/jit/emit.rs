@@ -36,7 +36,7 @@ pub(super) struct Called {
 
 /// Where an item's source and target begin.
 #[derive(Clone, Copy)]
-pub(super) struct Item {
+pub(super) struct ItemPointers {
     pub(super) src: Value,
     pub(super) dst: Value,
 }
@@ -73,7 +73,7 @@ impl<'a> Emitter<'a> {
         };
         let (src_size, dst_size) = (program.src_size, program.dst_size);
         self.check_lengths(count, &[(src_len, src_size), (dst_len, dst_size)]);
-        let mut start = (Item { src, dst }, count);
+        let mut start = (ItemPointers { src, dst }, count);
         if let Some(block) = &merged.block {
             let (src_size, dst_size) = (src_size * block.items, dst_size * block.items);
             start = self.items(start, &block.steps, block.items, (src_size, dst_size));
@@ -98,11 +98,11 @@ impl<'a> Emitter<'a> {
     /// Runs `steps` as long as there are `group` items left. Returns where that ends, and how many are left.
     fn items(
         &mut self,
-        (item, count): (Item, Value),
+        (item, count): (ItemPointers, Value),
         steps: &[Instruction],
         group: usize,
         sizes: (usize, usize),
-    ) -> (Item, Value) {
+    ) -> (ItemPointers, Value) {
         assert_reach(steps, sizes);
         let (head, body, done) =
             (self.builder.create_block(), self.builder.create_block(), self.builder.create_block());
@@ -113,22 +113,22 @@ impl<'a> Emitter<'a> {
         let enough = self.builder.ins().icmp_imm_s(IntCC::UnsignedGreaterThanOrEqual, left, group as i64);
         self.builder.ins().brif(enough, body, &[], done, &[]);
         self.builder.switch_to_block(body);
-        self.steps(steps, Item { src, dst });
+        self.steps(steps, ItemPointers { src, dst });
         let next = self.builder.ins().iadd_imm_s(src, sizes.0 as i64);
         let next_dst = self.builder.ins().iadd_imm_s(dst, sizes.1 as i64);
         let fewer = self.builder.ins().iadd_imm_s(left, -(group as i64));
         self.jump(head, &[next, next_dst, fewer]);
         self.builder.switch_to_block(done);
-        (Item { src, dst }, left)
+        (ItemPointers { src, dst }, left)
     }
 
-    pub(super) fn steps(&mut self, steps: &[Instruction], item: Item) {
+    pub(super) fn steps(&mut self, steps: &[Instruction], item: ItemPointers) {
         for step in steps {
             self.step(step, item);
         }
     }
 
-    fn step(&mut self, step: &Instruction, item: Item) {
+    fn step(&mut self, step: &Instruction, item: ItemPointers) {
         match *step {
             Instruction::Copy { src, dst, len } => self.copy(item, src, dst, len),
             Instruction::Swap { src, dst, width, count } => self.swap(item, (src, dst), width, count),
@@ -162,7 +162,7 @@ impl<'a> Emitter<'a> {
         }
     }
 
-    fn if_present(&mut self, item: Item, (src, dst): (u32, u32), otherwise: &[u8], steps: &[Instruction]) {
+    fn if_present(&mut self, item: ItemPointers, (src, dst): (u32, u32), otherwise: &[u8], steps: &[Instruction]) {
         let (present, absent, done) =
             (self.builder.create_block(), self.builder.create_block(), self.builder.create_block());
         let flag = self.flag(item, src);
@@ -177,7 +177,13 @@ impl<'a> Emitter<'a> {
     }
 
     /// Runs what `body` writes on `count` items.
-    pub(super) fn repeat(&mut self, first: Item, count: u32, strides: (u32, u32), body: impl FnOnce(&mut Self, Item)) {
+    pub(super) fn repeat(
+        &mut self,
+        first: ItemPointers,
+        count: u32,
+        strides: (u32, u32),
+        body: impl FnOnce(&mut Self, ItemPointers),
+    ) {
         if count == 0 {
             return;
         }
@@ -187,8 +193,8 @@ impl<'a> Emitter<'a> {
         let params: [Value; 3] = std::array::from_fn(|_| self.builder.append_block_param(head, types::I64));
         let [src, dst, left] = params;
         self.builder.switch_to_block(head);
-        body(self, Item { src, dst });
-        let next = self.advance(Item { src, dst }, strides.0, strides.1);
+        body(self, ItemPointers { src, dst });
+        let next = self.advance(ItemPointers { src, dst }, strides.0, strides.1);
         let fewer = self.builder.ins().iadd_imm_s(left, -1);
         let again = [BlockArg::from(next.src), BlockArg::from(next.dst), BlockArg::from(fewer)];
         self.builder.ins().brif(fewer, head, &again, done, &[]);
@@ -196,7 +202,7 @@ impl<'a> Emitter<'a> {
     }
 
     /// Has the interpreter do `step`.
-    fn call_back(&mut self, step: &Instruction, item: Item) {
+    fn call_back(&mut self, step: &Instruction, item: ItemPointers) {
         let (read, written) = reach(step);
         let step = Arc::new(step.clone());
         let address = Arc::as_ptr(&step).expose_provenance();
@@ -210,7 +216,7 @@ impl<'a> Emitter<'a> {
     }
 
     /// Has the interpreter run a loop over parts of the item.
-    fn call_wide(&mut self, wide: WideLoop, item: Item) {
+    fn call_wide(&mut self, wide: WideLoop, item: ItemPointers) {
         let wide = Arc::new(wide);
         let address = Arc::as_ptr(&wide).expose_provenance();
         self.called.wide_loops.push(wide);
@@ -220,22 +226,22 @@ impl<'a> Emitter<'a> {
     }
 
     /// Calls memcpy.
-    pub(super) fn call_copy(&mut self, item: Item, src: u32, dst: u32, len: u32) {
+    pub(super) fn call_copy(&mut self, item: ItemPointers, src: u32, dst: u32, len: u32) {
         let at = self.advance(item, src, dst);
         let arguments = [at.dst, at.src, self.constant(len as usize)];
         let callee = self.constant(memory::copy as *const () as usize);
         self.builder.ins().call_indirect(self.copy, callee, &arguments);
     }
 
-    pub(super) fn advance(&mut self, item: Item, src: u32, dst: u32) -> Item {
+    pub(super) fn advance(&mut self, item: ItemPointers, src: u32, dst: u32) -> ItemPointers {
         let mut by = |at: Value, offset: u32| match offset {
             0 => at,
             _ => self.builder.ins().iadd_imm_s(at, i64::from(offset)),
         };
-        Item { src: by(item.src, src), dst: by(item.dst, dst) }
+        ItemPointers { src: by(item.src, src), dst: by(item.dst, dst) }
     }
 
-    fn flag(&mut self, item: Item, src: u32) -> Value {
+    fn flag(&mut self, item: ItemPointers, src: u32) -> Value {
         self.builder.ins().load(types::I8, flags(), item.src, src as i32)
     }
 

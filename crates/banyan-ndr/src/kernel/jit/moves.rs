@@ -2,7 +2,7 @@
 
 use cranelift_codegen::ir::{ConstantData, InstBuilder, Type, Value, types};
 
-use super::emit::{Emitter, Item, flags};
+use super::emit::{Emitter, ItemPointers, flags};
 use crate::ByteOrder;
 use crate::kernel::program::Window;
 use crate::wire::read_uint;
@@ -14,7 +14,7 @@ const SWAP_TURN: u32 = 64;
 const NO_SOURCE: u8 = 0x80;
 
 impl Emitter<'_> {
-    pub(super) fn window(&mut self, item: Item, window: &Window) {
+    pub(super) fn window(&mut self, item: ItemPointers, window: &Window) {
         let value = self.load(types::I8X16, item, window.src);
         let value = self.shuffled(value, window.mask);
         self.store(value, item, window.dst);
@@ -44,7 +44,7 @@ impl Emitter<'_> {
         self.builder.ins().vconst(types::I8X16, constant)
     }
 
-    pub(super) fn copy(&mut self, item: Item, src: u32, dst: u32, len: u32) {
+    pub(super) fn copy(&mut self, item: ItemPointers, src: u32, dst: u32, len: u32) {
         if len > INLINE {
             return self.call_copy(item, src, dst, len);
         }
@@ -54,7 +54,7 @@ impl Emitter<'_> {
         }
     }
 
-    pub(super) fn fill(&mut self, item: Item, dst: u32, bytes: &[u8]) {
+    pub(super) fn fill(&mut self, item: ItemPointers, dst: u32, bytes: &[u8]) {
         for (at, width) in pieces(bytes.len() as u32) {
             let piece = &bytes[at as usize..][..width as usize];
             let value = match <[u8; 16]>::try_from(piece) {
@@ -68,7 +68,7 @@ impl Emitter<'_> {
         }
     }
 
-    pub(super) fn swap(&mut self, item: Item, (src, dst): (u32, u32), width: u8, count: u32) {
+    pub(super) fn swap(&mut self, item: ItemPointers, (src, dst): (u32, u32), width: u8, count: u32) {
         let len = u32::from(width) * count;
         if len < 16 {
             for number in 0..count {
@@ -97,11 +97,11 @@ impl Emitter<'_> {
         }
     }
 
-    pub(super) fn load(&mut self, ty: Type, item: Item, at: u32) -> Value {
+    pub(super) fn load(&mut self, ty: Type, item: ItemPointers, at: u32) -> Value {
         self.builder.ins().load(ty, flags(), item.src, at as i32)
     }
 
-    pub(super) fn store(&mut self, value: Value, item: Item, at: u32) {
+    pub(super) fn store(&mut self, value: Value, item: ItemPointers, at: u32) {
         self.builder.ins().store(flags(), value, item.dst, at as i32);
     }
 }

@@ -5,7 +5,7 @@
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Type, Value, types};
 
-use super::emit::{Emitter, Item};
+use super::emit::{Emitter, ItemPointers};
 use crate::ByteOrder;
 use crate::kernel::program::{Loss, Number, NumberKind};
 
@@ -22,7 +22,7 @@ pub(super) fn is_generated(from: Number, to: Number) -> bool {
 impl Emitter<'_> {
     pub(super) fn numbers(
         &mut self,
-        item: Item,
+        item: ItemPointers,
         (src, dst, count): (u32, u32, u32),
         from: Number,
         to: Number,
@@ -39,7 +39,7 @@ impl Emitter<'_> {
         self.repeat(first, count, strides, |emitter, item| emitter.number(item, (0, 0), from, to, loss));
     }
 
-    fn number(&mut self, item: Item, (src, dst): (u32, u32), from: Number, to: Number, loss: Loss) {
+    fn number(&mut self, item: ItemPointers, (src, dst): (u32, u32), from: Number, to: Number, loss: Loss) {
         let bits = self.load(integer_type(from.width), item, src);
         let bits = self.reordered(bits, from);
         let bits = match from.kind {

@@ -15,16 +15,16 @@ pub(super) fn run(program: &Program, src: &[u8], count: usize) -> Result<Vec<u8>
     Ok(dst)
 }
 
-type Failed = (u32, StepErrorKind);
+type OracleFailure = (u32, StepErrorKind);
 
-fn steps(steps: &[Instruction], src: &[u8], dst: &mut [u8], from: usize, to: usize) -> Result<(), Failed> {
+fn steps(steps: &[Instruction], src: &[u8], dst: &mut [u8], from: usize, to: usize) -> Result<(), OracleFailure> {
     for one in steps {
         step(one, src, dst, from, to)?;
     }
     Ok(())
 }
 
-fn step(step: &Instruction, source: &[u8], target: &mut [u8], from: usize, to: usize) -> Result<(), Failed> {
+fn step(step: &Instruction, source: &[u8], target: &mut [u8], from: usize, to: usize) -> Result<(), OracleFailure> {
     match step {
         Instruction::Copy { src, dst, len } => {
             for i in 0..*len as usize {

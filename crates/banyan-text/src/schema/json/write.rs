@@ -9,7 +9,7 @@ use crate::json_names::{BYTES, REFERENCE, SHARED, member_name};
 use banyan_ndr::{ByteOrder, Definition, EnumerationDef, Field, Format, Meter, RecordDef, Type, VariantDef};
 
 pub(super) fn schema(format: &Format) -> Json {
-    let writer = Writer { format, keys: keys(format) };
+    let writer = JsonSchemaWriter { format, keys: keys(format) };
     let mut schema = writer.root();
     let defs = writer.keys.iter().zip(format.definitions());
     let mut defs: Map<String, Json> =
@@ -34,12 +34,12 @@ fn extend(schema: &mut Json, more: Json) {
     }
 }
 
-struct Writer<'a> {
+struct JsonSchemaWriter<'a> {
     format: &'a Format,
     keys: Vec<String>,
 }
 
-impl Writer<'_> {
+impl JsonSchemaWriter<'_> {
     /// The table of shared values, if records of the format can have one.
     fn table(&self) -> Option<Json> {
         let types = shared_types(self.format);

@@ -9,7 +9,7 @@ use crate::xml_names::{ENCODING, ITEM, REFERENCE, SHARED, escape_name, escape_te
 use banyan_ndr::{ByteOrder, Definition, EnumerationDef, Field, Format, Meter, RecordDef, Type, VariantDef};
 
 pub(super) fn schema(format: &Format) -> String {
-    let writer = Writer { format, keys: keys(format) };
+    let writer = XmlSchemaWriter { format, keys: keys(format) };
     let order = if format.order() == ByteOrder::Big { "big" } else { "little" };
     let definitions = writer.keys.iter().zip(format.definitions());
     let schema = Node::new("schema")
@@ -26,12 +26,12 @@ pub(super) fn schema(format: &Format) -> String {
     String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n") + &schema.to_text()
 }
 
-struct Writer<'a> {
+struct XmlSchemaWriter<'a> {
     format: &'a Format,
     keys: Vec<String>,
 }
 
-impl Writer<'_> {
+impl XmlSchemaWriter<'_> {
     fn root(&self) -> Node {
         let types = shared_types(self.format);
         let refers = may_refer(self.format, &self.format.root_type());

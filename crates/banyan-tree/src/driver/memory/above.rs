@@ -10,7 +10,7 @@ use crate::link_protocol::Next;
 
 /// See the module.
 #[derive(Debug)]
-pub(in super::super) struct Above {
+pub(in super::super) struct ParentMemory {
     spoke: Spoke,
     /// By which it wakes the parent.
     call: Bell,
@@ -18,11 +18,11 @@ pub(in super::super) struct Above {
     is_urgent: bool,
 }
 
-impl Above {
+impl ParentMemory {
     /// A place in the memory whose descriptors the parent has handed over.
-    pub(in super::super) fn new([signals, place, bell, call]: Handed, number: u32) -> io::Result<Above> {
+    pub(in super::super) fn new([signals, place, bell, call]: Handed, number: u32) -> io::Result<ParentMemory> {
         let spoke = Spoke::new([signals, place, bell], None, number)?;
-        Ok(Above { spoke, call: call.into(), is_urgent: false })
+        Ok(ParentMemory { spoke, call: call.into(), is_urgent: false })
     }
 
     /// What wakes this side.

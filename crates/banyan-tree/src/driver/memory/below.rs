@@ -20,7 +20,7 @@ const UNASKED: Duration = Duration::from_millis(250);
 
 /// See the module.
 #[derive(Debug)]
-pub(in super::super) struct Below {
+pub(in super::super) struct ChildrenMemory {
     hub: Hub,
     /// By which children wake this node.
     call: Bell,
@@ -37,10 +37,10 @@ pub(in super::super) struct Below {
     look_at: Instant,
 }
 
-impl Below {
-    pub(in super::super) fn new() -> io::Result<Below> {
+impl ChildrenMemory {
+    pub(in super::super) fn new() -> io::Result<ChildrenMemory> {
         let call = Bell::new()?;
-        Ok(Below {
+        Ok(ChildrenMemory {
             hub: Hub::new()?,
             call_descriptor: Arc::new(call.as_fd().try_clone_to_owned()?),
             call,

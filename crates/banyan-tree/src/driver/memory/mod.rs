@@ -11,5 +11,5 @@
 mod above;
 mod below;
 
-pub(super) use above::Above;
-pub(super) use below::Below;
+pub(super) use above::ParentMemory;
+pub(super) use below::ChildrenMemory;

@@ -8,7 +8,7 @@ use banyan_ndr::FormatId;
 use banyan_reduce::Bodies;
 
 use super::{frames, meaning, messages};
-use crate::ids::{Epoch, Level, NodeId, StreamId, Wave};
+use crate::ids::{Epoch, Level, NodeId, StreamId, WaveNumber};
 use crate::message::{Ancestor, Attach, Candidate, Message, NodeInfo, Opening, Packet};
 use crate::run::Run;
 use crate::stream_options::StreamOptions;
@@ -21,7 +21,7 @@ fn run(members: &Arc<RankSet>, size: u32, count: u32) -> Message {
     let members = Arc::clone(members);
     Message::Run(Run {
         stream: StreamId(1),
-        first: Wave(10),
+        first: WaveNumber(10),
         members,
         is_fresh: true,
         is_partial: false,
@@ -103,7 +103,7 @@ fn a_run_of_very_many_waves_travels_as_several() {
         let (stream, bodies) = (StreamId(1), bodies.unwrap());
         let sent = [Message::Run(Run {
             stream,
-            first: Wave(7),
+            first: WaveNumber(7),
             members: set([1]),
             is_fresh: false,
             is_partial: true,
@@ -119,8 +119,8 @@ fn a_run_of_very_many_waves_travels_as_several() {
 #[test]
 fn numbers_of_usual_size_take_no_payload() {
     let sent = [
-        Message::Acknowledge { stream: StreamId(3), until: Wave(u64::from(u32::MAX)) },
-        Message::Acknowledge { stream: StreamId(3), until: Wave(1 << 32) },
+        Message::Acknowledge { stream: StreamId(3), until: WaveNumber(u64::from(u32::MAX)) },
+        Message::Acknowledge { stream: StreamId(3), until: WaveNumber(1 << 32) },
     ];
     let lengths: Vec<usize> =
         frames(&sent, &AddressBook::new(), 1 << 20).iter().map(|frame| frame.payload.len()).collect();

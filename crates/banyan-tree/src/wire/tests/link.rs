@@ -11,7 +11,7 @@ use banyan_reduce::Bodies;
 use bytes::Bytes;
 
 use super::{frames, meaning};
-use crate::ids::{StreamId, Wave};
+use crate::ids::{StreamId, WaveNumber};
 use crate::message::{Message, Packet};
 use crate::run::Run;
 use crate::wire::{AddressBook, BODY_ALIGN, Decoder, LONGEST_MESSAGE};
@@ -31,7 +31,15 @@ fn run(first: u64, count: u32, sizes: Option<u32>) -> Message {
     };
     let members = Arc::new(RankSet::from_iter(0..64));
     let (stream, bodies) = (StreamId(1), bodies.unwrap());
-    Message::Run(Run { stream, first: Wave(first), members, is_fresh: true, is_partial: false, yields: None, bodies })
+    Message::Run(Run {
+        stream,
+        first: WaveNumber(first),
+        members,
+        is_fresh: true,
+        is_partial: false,
+        yields: None,
+        bodies,
+    })
 }
 
 #[test]

@@ -11,7 +11,7 @@ use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
 
-use crate::ids::{Epoch, Level, NodeId, StreamId, Wave};
+use crate::ids::{Epoch, Level, NodeId, StreamId, WaveNumber};
 use crate::message::{
     Ancestor, Attach, Candidate, Chosen, Gone, Message, NodeInfo, Opening, Packet, Resume, Scatter, Succession,
 };
@@ -45,24 +45,27 @@ fn about_tree() -> impl Strategy<Value = Message> {
         (any::<u32>(), any::<u32>(), any::<bool>(), resumes()).prop_map(|(node, epoch, is_certain, resumes)| {
             Message::Gone(Gone { node: NodeId(node), epoch: Epoch(epoch), is_certain, resumes })
         }),
-        (any::<u32>(), any::<u32>(), vec((any::<u32>().prop_map(StreamId), number().prop_map(Wave)), 0..4)).prop_map(
-            |(member, life, free)| Message::Succeeded(Arc::new(Succession { member: NodeId(member), life, free }))
-        ),
+        (any::<u32>(), any::<u32>(), vec((any::<u32>().prop_map(StreamId), number().prop_map(WaveNumber)), 0..4))
+            .prop_map(|(member, life, free)| Message::Succeeded(Arc::new(Succession {
+                member: NodeId(member),
+                life,
+                free
+            }))),
     ]
 }
 
 fn about_stream() -> impl Strategy<Value = Message> {
     (any::<u32>().prop_map(StreamId), number(), 0..19).prop_map(|(stream, number, which)| match which {
-        0 => Message::Participate { stream, next: Wave(number) },
+        0 => Message::Participate { stream, next: WaveNumber(number) },
         1 => Message::Withdraw(stream),
         2 => Message::Again(stream),
         3 => Message::WantAcknowledgement(stream),
         16 => Message::WantReceipt(stream),
-        4 => Message::Acknowledge { stream, until: Wave(number) },
+        4 => Message::Acknowledge { stream, until: WaveNumber(number) },
         5 => Message::Received { stream, until: number },
         6 => Message::Resend { stream, from: number },
         7 => Message::Taken { stream, bytes: number },
-        10 => Message::Begin { stream, next: Wave(number) },
+        10 => Message::Begin { stream, next: WaveNumber(number) },
         8 => Message::Count(stream.0),
         9 => {
             let numbers = std::array::from_fn(|at| number.wrapping_mul(at as u64));
@@ -72,13 +75,13 @@ fn about_stream() -> impl Strategy<Value = Message> {
         11 => {
             let cause = format!("{number} is \u{17}é").into();
             let direction = if number % 2 == 0 { Direction::Up } else { Direction::Down };
-            Message::Uncombined { node: NodeId(number as u32), stream, direction, wave: Wave(number), cause }
+            Message::Uncombined { node: NodeId(number as u32), stream, direction, wave: WaveNumber(number), cause }
         }
         12 => Message::Violated { node: NodeId(stream.0), child: NodeId(number as u32), cause: "says so".into() },
-        15 => Message::Confirm { stream, until: vec![(7, Wave(number)), (number as u32, Wave(0))] },
+        15 => Message::Confirm { stream, until: vec![(7, WaveNumber(number)), (number as u32, WaveNumber(0))] },
         17 => Message::Gap { stream, from: number / 2, until: number },
         18 => Message::JoinsHeard(number as u32),
-        13 => Message::Examine { stream, wave: Wave(number) },
+        13 => Message::Examine { stream, wave: WaveNumber(number) },
         _ => Message::Skipped { stream, until: number },
     })
 }
@@ -113,7 +116,7 @@ fn any_packet() -> impl Strategy<Value = Message> {
     });
     let overdue = (any::<u32>(), number(), any_set()).prop_map(|(stream, wave, members)| Message::Overdue {
         stream: StreamId(stream),
-        wave: Wave(wave),
+        wave: WaveNumber(wave),
         members,
     });
     let field_missing = (any::<u32>(), "\\PC{0,40}", any_set()).prop_map(|(stream, field, members)| {
@@ -169,8 +172,9 @@ pub(super) fn any_run() -> impl Strategy<Value = Run> {
         .prop_map(|(stream, first, members, (is_fresh, is_partial), bodies, tag, steps)| {
             let bodies = bodies.tagged(tag);
             let yields = yields(&bodies, &steps);
-            let run = Run { stream: StreamId(stream), first: Wave(0), members, is_fresh, is_partial, yields, bodies };
-            Run { first: Wave(first.min(LARGEST_NUMBER - u64::from(run.len()))), ..run }
+            let run =
+                Run { stream: StreamId(stream), first: WaveNumber(0), members, is_fresh, is_partial, yields, bodies };
+            Run { first: WaveNumber(first.min(LARGEST_NUMBER - u64::from(run.len()))), ..run }
         })
 }
 

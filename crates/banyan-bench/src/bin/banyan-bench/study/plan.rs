@@ -10,7 +10,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::options::{Options, Takes};
-use banyan_cli::config::{Item, Source, number, text_of, word};
+use banyan_cli::config::{Item, ConfigText, number, text_of, word};
 use banyan_cli::failure::Failure;
 use banyan_cli::hosts::time;
 
@@ -32,7 +32,7 @@ pub(super) struct Plan {
     pub(super) name: String,
     directory: Option<PathBuf>,
     pub(super) repetitions: u32,
-    pub(super) order: Order,
+    pub(super) order: RunOrder,
     /// How long a run may take.
     pub(super) deadline: Duration,
     pub(super) configurations: Vec<Configuration>,
@@ -42,7 +42,7 @@ pub(super) struct Plan {
 
 /// In which order the configurations of a repetition run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Order {
+pub(super) enum RunOrder {
     /// As they stand in the plan.
     Given,
     /// In another order in each repetition, which a seed decides.
@@ -59,7 +59,7 @@ pub(super) struct Configuration {
 }
 
 /// An option of a bench with the values it takes in turn.
-struct Axis {
+struct PlanAxis {
     option: String,
     /// With their places in the text.
     values: Vec<(String, usize)>,
@@ -87,7 +87,7 @@ impl Plan {
     }
 
     fn parse(path: &Path, text: &str, options: &Options) -> Result<Plan, String> {
-        let source = Source { path, text };
+        let source = ConfigText { path, text };
         let root = DeTable::parse(text).map_err(|error| {
             let at = error.span().map_or(0, |span| span.start);
             format!("{}: {}; a plan is TOML, as in: shape = [\"1x16\", \"4x16\"]", source.place_at(at), error.message())
@@ -96,7 +96,7 @@ impl Plan {
             name: String::new(),
             directory: None,
             repetitions: 1,
-            order: Order::Given,
+            order: RunOrder::Given,
             deadline: DEADLINE,
             configurations: Vec::new(),
             text: text.to_owned(),
@@ -126,7 +126,7 @@ impl Plan {
         Ok(plan)
     }
 
-    fn study(&mut self, source: &Source<'_>, item: &Item<'_>) -> Result<(), String> {
+    fn study(&mut self, source: &ConfigText<'_>, item: &Item<'_>) -> Result<(), String> {
         let table = item.get_ref().as_table().ok_or_else(|| source.wrong(item, "study is a table; write [study]"))?;
         let mut seed = None;
         let mut is_shuffled = false;
@@ -148,8 +148,8 @@ impl Plan {
             }
         }
         self.order = match (is_shuffled, seed) {
-            (true, seed) => Order::Shuffled(seed.map_or(1, |(seed, _)| seed)),
-            (false, None) => Order::Given,
+            (true, seed) => RunOrder::Shuffled(seed.map_or(1, |(seed, _)| seed)),
+            (false, None) => RunOrder::Given,
             (false, Some((_, key))) => {
                 let useless = "seed decides nothing here; write order = \"shuffled\", or leave it out";
                 return Err(source.wrong(key, useless));
@@ -160,7 +160,7 @@ impl Plan {
 
     fn bench(
         &mut self,
-        source: &Source<'_>,
+        source: &ConfigText<'_>,
         item: &Item<'_>,
         table: &DeTable<'_>,
         options: &Options,
@@ -178,7 +178,7 @@ impl Plan {
         let mut entries: Vec<_> = table.iter().filter(|(key, _)| key.get_ref() != "bench").collect();
         entries.sort_by_key(|(key, _)| key.span().start);
         let axes = entries.into_iter().map(|(key, item)| axis(source, &bench, key, item, options));
-        let axes = axes.collect::<Result<Vec<Axis>, String>>()?;
+        let axes = axes.collect::<Result<Vec<PlanAxis>, String>>()?;
         let count = axes
             .iter()
             .try_fold(u64::from(self.repetitions), |count, axis| count.checked_mul(axis.values.len() as u64));
@@ -192,7 +192,7 @@ impl Plan {
             let arguments = options.arguments(&bench, &chosen);
             options.check(&arguments).map_err(|refusal| {
                 let of_option = axes.iter().find(|axis| Some(&axis.option) == refusal.option.as_ref());
-                let value = |axis: &Axis| {
+                let value = |axis: &PlanAxis| {
                     axis.values.iter().find(|(value, _)| Some(value) == refusal.value.as_ref()).map(|(_, at)| *at)
                 };
                 let at = of_option.and_then(value).unwrap_or(item.span().start);
@@ -211,12 +211,12 @@ impl Plan {
 }
 
 fn axis(
-    source: &Source<'_>,
+    source: &ConfigText<'_>,
     bench: &str,
     key: &Spanned<std::borrow::Cow<'_, str>>,
     item: &Item<'_>,
     options: &Options,
-) -> Result<Axis, String> {
+) -> Result<PlanAxis, String> {
     let option = key.get_ref().to_string();
     let takes = options.takes(bench, &option).map_err(|error| source.wrong(key, error))?;
     let values = match item.get_ref() {
@@ -228,10 +228,10 @@ fn axis(
     if values.is_empty() {
         return Err(source.wrong(item, format_args!("{option} has no values; write one, or leave it out")));
     }
-    Ok(Axis { option, values })
+    Ok(PlanAxis { option, values })
 }
 
-fn value(source: &Source<'_>, option: &str, takes: Takes, item: &Item<'_>) -> Result<(String, usize), String> {
+fn value(source: &ConfigText<'_>, option: &str, takes: Takes, item: &Item<'_>) -> Result<(String, usize), String> {
     let text = match (item.get_ref(), takes) {
         (DeValue::String(text), Takes::Value) => Some(text.to_string()),
         (DeValue::Integer(number), Takes::Value) if number.radix() == 10 => Some(number.as_str().replace('_', "")),
@@ -250,7 +250,7 @@ fn value(source: &Source<'_>, option: &str, takes: Takes, item: &Item<'_>) -> Re
 }
 
 /// Every choice of one value of each.
-fn product(axes: &[Axis]) -> Vec<Vec<(String, String)>> {
+fn product(axes: &[PlanAxis]) -> Vec<Vec<(String, String)>> {
     let mut all = vec![Vec::new()];
     for axis in axes {
         let longer = |chosen: &Vec<(String, String)>, value: &String| {
@@ -309,7 +309,7 @@ quick = [false, true]
     #[test]
     fn the_cross_product_of_the_lists_is_run_by_the_options_of_the_benches() {
         let plan = read(PLAN).unwrap();
-        assert_eq!((plan.name.as_str(), plan.repetitions, plan.order), ("trees", 3, Order::Shuffled(7)));
+        assert_eq!((plan.name.as_str(), plan.repetitions, plan.order), ("trees", 3, RunOrder::Shuffled(7)));
         assert_eq!((plan.deadline, plan.configurations.len()), (Duration::from_secs(90), 8));
         let arguments: Vec<String> =
             plan.configurations.iter().map(|configuration| configuration.arguments.join(" ")).collect();

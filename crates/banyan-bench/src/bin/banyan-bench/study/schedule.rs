@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::plan::{Order, Plan};
+use super::plan::{Plan, RunOrder};
 
 /// What stands in a plan for the nodes of the job that the study runs in.
 const NODES: &str = "{nodes}";
@@ -45,7 +45,7 @@ impl Schedule {
                     arguments: configuration.arguments.clone(),
                 });
             }
-            if let Order::Shuffled(seed) = plan.order {
+            if let RunOrder::Shuffled(seed) = plan.order {
                 shuffle(&mut runs[first..], seed.wrapping_add(u64::from(repetition)));
             }
         }

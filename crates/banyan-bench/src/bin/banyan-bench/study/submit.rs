@@ -29,7 +29,7 @@ const SCRIPT: &str = "job.sh";
 
 /// Who runs jobs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum System {
+enum BatchSystem {
     /// Slurm, by sbatch
     Slurm,
 }
@@ -38,7 +38,7 @@ enum System {
 pub(super) struct Submission {
     /// Write a job script for the study and submit it; with --dry-run, only print the script
     #[arg(long, value_name = "SYSTEM")]
-    submit: Option<System>,
+    submit: Option<BatchSystem>,
     /// The number of nodes of the job
     #[arg(long, value_name = "N", requires = "submit", value_parser = clap::value_parser!(u32).range(1..))]
     nodes: Option<u32>,

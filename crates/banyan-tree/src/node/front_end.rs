@@ -7,12 +7,13 @@ use banyan_boot::RankSet;
 
 use super::figures::Inquiry;
 use super::ledger::Ledger;
+use super::role::NodeRole;
 use super::{Node, Report};
 use crate::ids::{Level, NodeId, StreamId, Time};
 use crate::message::{Gone, NodeInfo, Opening, Packet, Resume};
 
 #[derive(Debug, Default)]
-pub(super) struct Root {
+pub(super) struct FrontEnd {
     adrift: BTreeMap<NodeId, Adrift>,
     /// Nodes that were waited for in vain.
     given_up: BTreeSet<NodeId>,
@@ -47,7 +48,7 @@ impl Adrift {
     }
 }
 
-impl Root {
+impl FrontEnd {
     pub(super) fn deadline(&self) -> Option<Time> {
         self.adrift.values().map(|adrift| adrift.until).min()
     }
@@ -103,18 +104,18 @@ impl Node {
         if gone.is_certain && is_member {
             self.lose(gone.node);
             self.below.remove(gone.node);
-        } else if let Some(root) = &mut self.root {
-            let adrift = root.adrift.entry(gone.node).or_insert(Adrift { until, resumes: Vec::new() });
+        } else if let Some(front_end) = self.role.front_end_mut() {
+            let adrift = front_end.adrift.entry(gone.node).or_insert(Adrift { until, resumes: Vec::new() });
             adrift.lower(gone.resumes);
-            self.bury();
+            self.lose_ended();
         }
         self.expect();
     }
 
     /// A stream is opened while some of its members are adrift: they need it from its beginning.
     pub(super) fn keep_for_adrift(&mut self, opening: &Opening) {
-        let Node { root: Some(root), below, .. } = self else { return };
-        for (node, adrift) in &mut root.adrift {
+        let Node { role: NodeRole::FrontEnd(front_end), below, .. } = self else { return };
+        for (node, adrift) in &mut front_end.adrift {
             if !below.members_below(*node).is_disjoint(&opening.members) {
                 adrift.resumes.push(Resume { stream: opening.stream, next: 0, received: 0 });
             }
@@ -124,19 +125,19 @@ impl Node {
     /// These nodes have a parent, and those below them are there as well.
     pub(super) fn welcome_back(&mut self, places: &[NodeInfo], is_move: bool) {
         let Some(first) = places.first() else { return };
-        let Some(root) = &mut self.root else { return };
+        let Some(front_end) = self.role.front_end_mut() else { return };
         // Those that have moved on since are not.
         let there: Vec<&NodeInfo> = places.iter().filter(|place| self.below.get(place.node) == Some(**place)).collect();
         for place in &there {
-            root.has_settled |= root.adrift.remove(&place.node).is_some();
-            root.given_up.remove(&place.node);
+            front_end.has_settled |= front_end.adrift.remove(&place.node).is_some();
+            front_end.given_up.remove(&place.node);
         }
         let members: RankSet = there.iter().filter_map(|place| place.rank).collect();
         let there: Vec<NodeInfo> = there.into_iter().copied().collect();
-        let joined = members.difference(&root.present);
+        let joined = members.difference(&front_end.present);
         if !joined.is_empty() {
-            root.present = root.present.union(&joined);
-            root.is_changed = true;
+            front_end.present = front_end.present.union(&joined);
+            front_end.is_changed = true;
         }
         self.note_holders(&there);
         self.note_agents(&there);
@@ -152,7 +153,7 @@ impl Node {
     fn note_agents(&mut self, there: &[NodeInfo]) {
         let is_agent = |place: &&NodeInfo| place.rank.is_none() && place.level != Level::LOWEST;
         for agent in there.iter().filter(is_agent) {
-            if self.root.as_mut().is_some_and(|root| root.agents.insert(agent.node)) {
+            if self.role.front_end_mut().is_some_and(|front_end| front_end.agents.insert(agent.node)) {
                 self.report(Report::AgentJoined(agent.node));
             }
         }
@@ -160,9 +161,9 @@ impl Node {
 
     /// Goes on without those who have been adrift for too long.
     pub(super) fn give_up_lost(&mut self, now: Time) {
-        let Some(root) = &mut self.root else { return };
+        let Some(front_end) = self.role.front_end_mut() else { return };
         let late: Vec<NodeId> =
-            root.adrift.iter().filter(|(_, adrift)| adrift.until <= now).map(|(node, _)| *node).collect();
+            front_end.adrift.iter().filter(|(_, adrift)| adrift.until <= now).map(|(node, _)| *node).collect();
         if late.is_empty() {
             return;
         }
@@ -174,8 +175,8 @@ impl Node {
 
     /// Nobody drove this node for so long: whoever is adrift and came meanwhile was not answered.
     pub fn was_away(&mut self, time: Duration) {
-        if let Some(root) = &mut self.root {
-            root.adrift.values_mut().for_each(|adrift| adrift.until = adrift.until.after(time));
+        if let Some(front_end) = self.role.front_end_mut() {
+            front_end.adrift.values_mut().for_each(|adrift| adrift.until = adrift.until.after(time));
         }
     }
 
@@ -187,20 +188,20 @@ impl Node {
         for agent in below.iter().filter(|place| place.rank.is_none()) {
             self.lose_agent(agent.node);
         }
-        let Some(root) = &mut self.root else { return };
-        root.has_settled |= root.adrift.remove(&node).is_some();
-        root.given_up.insert(node);
-        let members = members.intersection(&root.present);
+        let Some(front_end) = self.role.front_end_mut() else { return };
+        front_end.has_settled |= front_end.adrift.remove(&node).is_some();
+        front_end.given_up.insert(node);
+        let members = members.intersection(&front_end.present);
         if !members.is_empty() {
-            root.present = root.present.difference(&members);
-            root.is_changed = true;
+            front_end.present = front_end.present.difference(&members);
+            front_end.is_changed = true;
             self.report(Report::Lost(members));
         }
     }
 
     /// An agent has ended, or is not waited for any more.
     fn lose_agent(&mut self, node: NodeId) {
-        if self.root.as_mut().is_some_and(|root| root.agents.remove(&node)) {
+        if self.role.front_end_mut().is_some_and(|front_end| front_end.agents.remove(&node)) {
             self.report(Report::AgentLost(node));
         }
         self.tell_lost_state(node);
@@ -209,11 +210,11 @@ impl Node {
     /// Tells every stream whom to wait for, if anyone has come or was given up, and drops packets that only someone adrift
     /// needed. A node that only moves costs nothing here.
     pub(super) fn expect(&mut self) {
-        let Some(root) = &mut self.root else { return };
-        let is_changed = std::mem::take(&mut root.is_changed);
-        let has_settled = std::mem::take(&mut root.has_settled);
+        let Some(front_end) = self.role.front_end_mut() else { return };
+        let is_changed = std::mem::take(&mut front_end.is_changed);
+        let has_settled = std::mem::take(&mut front_end.has_settled);
         if is_changed {
-            let present = root.present.clone();
+            let present = front_end.present.clone();
             let mut with_newcomers = Vec::new();
             for (id, stream) in self.streams.iter_mut() {
                 let present = stream.opening.members.intersection(&present);
@@ -257,7 +258,7 @@ impl Node {
     /// At the front-end: these members begin with what is sent next on some streams. Those that were heard of before, and
     /// whose parent did not answer them or died at once, were not sent what they were waited for in.
     pub(super) fn note_beginners(&mut self, members: &RankSet, resumes: &[Resume]) {
-        if self.root.is_none() {
+        if !self.role.is_front_end() {
             return;
         }
         for resume in resumes.iter().filter(|resume| resume.received == Resume::NOW) {
@@ -272,24 +273,24 @@ impl Node {
 
     /// At the front-end: another process is these members now.
     pub(super) fn replaced(&mut self, members: &RankSet) {
-        let Some(root) = &mut self.root else { return };
-        let members = members.intersection(&root.present);
+        let Some(front_end) = self.role.front_end_mut() else { return };
+        let members = members.intersection(&front_end.present);
         if members.is_empty() {
             return;
         }
-        root.present = root.present.difference(&members);
-        root.is_changed = true;
+        front_end.present = front_end.present.difference(&members);
+        front_end.is_changed = true;
         self.report(Report::Lost(members));
         self.expect();
     }
 
     /// At the front-end: whether any of these members is there, or may come back.
     pub fn has_any(&self, members: &RankSet) -> bool {
-        self.root.as_ref().is_some_and(|root| !root.present.is_disjoint(members))
+        self.role.front_end().is_some_and(|front_end| !front_end.present.is_disjoint(members))
     }
 
     /// At the front-end: the members that are there, or may come back.
     pub fn members(&self) -> RankSet {
-        self.root.as_ref().map(|root| root.present.clone()).unwrap_or_default()
+        self.role.front_end().map(|front_end| front_end.present.clone()).unwrap_or_default()
     }
 }

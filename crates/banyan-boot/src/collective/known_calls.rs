@@ -20,9 +20,9 @@ pub(super) type Run = (u32, u32);
 
 /// Calls and the members that are in them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Whereabouts(Vec<(Call, Vec<Run>)>);
+pub(super) struct KnownCalls(Vec<(Call, Vec<Run>)>);
 
-impl Whereabouts {
+impl KnownCalls {
     /// Adds members that are in `call`.
     pub(super) fn add(&mut self, call: Call, added: impl IntoIterator<Item = Run>) {
         let mut added = added.into_iter().peekable();
@@ -160,9 +160,9 @@ mod tests {
         (rank, rank)
     }
 
-    fn whereabouts() -> impl Strategy<Value = Whereabouts> {
+    fn known_calls() -> impl Strategy<Value = KnownCalls> {
         prop::collection::vec((calls(), prop::collection::btree_set(0u32..200, 1..20)), 0..5).prop_map(|places| {
-            let mut known = Whereabouts::default();
+            let mut known = KnownCalls::default();
             for (call, ranks) in places {
                 known.add(call, ranks.into_iter().map(single));
             }
@@ -172,21 +172,21 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whereabouts_are_what_was_encoded(known in whereabouts()) {
+        fn known_calls_are_what_was_encoded(known in known_calls()) {
             let mut bytes = Vec::new();
             known.encode(&mut bytes);
             let mut rest = bytes.as_slice();
-            prop_assert_eq!(Whereabouts::decode(&mut rest), Some(known));
+            prop_assert_eq!(KnownCalls::decode(&mut rest), Some(known));
             prop_assert!(rest.is_empty());
         }
 
         #[test]
-        fn damaged_whereabouts_do_no_harm(known in whereabouts(), at in any::<prop::sample::Index>(), byte: u8) {
+        fn damaged_calls_do_no_harm(known in known_calls(), at in any::<prop::sample::Index>(), byte: u8) {
             let mut bytes = Vec::new();
             known.encode(&mut bytes);
             let at = at.index(bytes.len());
             bytes[at] = byte;
-            if let Some(known) = Whereabouts::decode(&mut bytes.as_slice()) {
+            if let Some(known) = KnownCalls::decode(&mut bytes.as_slice()) {
                 known.sentence();
             }
         }
@@ -194,7 +194,7 @@ mod tests {
 
     #[test]
     fn a_sentence_folds_ranks_and_says_who_is_where() {
-        let mut known = Whereabouts::default();
+        let mut known = KnownCalls::default();
         known.add(Call::Gather, [(4, 4)]);
         known.add(Call::Barrier, [(0, 2)]);
         known.add(Call::Barrier, [(5, 5), (3, 3)]);
@@ -204,7 +204,7 @@ mod tests {
 
     #[test]
     fn a_sentence_about_scattered_ranks_stays_short() {
-        let mut known = Whereabouts::default();
+        let mut known = KnownCalls::default();
         known.add(Call::Barrier, (0..100).map(|rank| single(rank * 2)));
         assert!(known.sentence().ends_with(",30 and 84 more are in barrier"), "{}", known.sentence());
     }
