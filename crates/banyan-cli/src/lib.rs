@@ -14,6 +14,7 @@ pub mod arguments;
 mod arrival;
 pub mod ask;
 mod bench;
+mod clock;
 mod completions;
 pub mod config;
 mod copy;
@@ -67,6 +68,7 @@ Examples:
   banyan doctor -w node[1-8]             what would not work there, and how to fix it
   banyan copy -w n[1-8] data /scratch    files to many hosts, or from them
   banyan top -w node[1-8]                load and usage of hosts, live
+  banyan clock -w node[1-8]              how far their clocks are apart, with a bound
   banyan records dump FILE               the records in a file, whoever wrote it
   banyan topo draw fanout:16:1000        a tree of 1000 members
   banyan bench records --quick           the speed of records on this machine"
@@ -85,6 +87,7 @@ enum Verb {
     Stack(stack::Stack),
     Copy(copy::Copy),
     Top(top::Top),
+    Clock(clock::Clock),
     /// Look at, convert and compare files of records (Banyan's own, and those of FFS and PBIO)
     Records {
         #[command(flatten)]
@@ -116,6 +119,7 @@ pub fn main() -> ExitCode {
     banyan_tree::become_agent_if_asked();
     demo::become_member_if_asked();
     top::become_member_if_asked();
+    clock::become_member_if_asked();
     if let Some(failure) = bench::hand_over_if_asked() {
         return failure.report();
     }
@@ -131,6 +135,7 @@ impl Verb {
             Verb::Stack(stack) => stack.run(),
             Verb::Copy(copy) => copy.run(),
             Verb::Top(top) => top.run(),
+            Verb::Clock(clock) => clock.run(),
             Verb::Records { limit, verb } => limit.begin().and_then(|()| verb.run()),
             Verb::Topo { limit, verb } => limit.begin().and_then(|()| verb.run()),
             Verb::Bench(bench) => bench.run(),

@@ -56,6 +56,9 @@ impl Estimate {
     /// What is known of the same clock at another time, later or earlier.
     #[must_use]
     pub fn at(&self, time: i64) -> Estimate {
+        if self.is_constant() {
+            return Estimate { at: time, ..*self };
+        }
         let seconds = seconds(time.saturating_sub(self.at));
         let gains = [self.slowest * seconds, self.fastest * seconds];
         let bend = self.wander * seconds * seconds / 2.0;
@@ -119,6 +122,11 @@ impl Estimate {
         (both.low <= both.high && both.slowest <= both.fastest).then_some(both)
     }
 
+    /// Whether the other clock neither gains nor loses anything: it is the own one.
+    fn is_constant(&self) -> bool {
+        [self.slowest, self.fastest, self.wander] == [0.0; 3]
+    }
+
     /// How much the other clock gains or loses at most in so many nanoseconds.
     fn gained_in(&self, nanoseconds: i64) -> i64 {
         up(self.slowest.abs().max(self.fastest.abs()) * seconds(nanoseconds))
@@ -156,6 +164,7 @@ mod tests {
         assert_eq!((later.low, later.high), (4_000 + 9_000 - 1, 6_000 + 11_000 + 1));
         let earlier = known.at(-10 * SECOND);
         assert_eq!((earlier.low, earlier.high), (4_000 - 11_000 - 1, 6_000 - 9_000 + 1));
+        assert_eq!(Estimate::own(0).at(10 * SECOND), Estimate::own(10 * SECOND), "but the own clock is known exactly");
         let turns = Estimate { wander: 20.0, ..known }.at(10 * SECOND);
         assert_eq!((turns.low, turns.high), (later.low - 1_000, later.high + 1_000));
         assert!((turns.slowest - 700.0).abs() < 1e-6 && (turns.fastest - 1_300.0).abs() < 1e-6);

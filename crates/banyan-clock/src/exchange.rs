@@ -31,7 +31,7 @@ const MOST: i64 = 70 * 366 * 24 * 3600 * 1_000_000_000;
 impl Exchange {
     /// The time on the way, there and back.
     pub fn round_trip(&self) -> i64 {
-        (self.received - self.sent) - (self.answered - self.heard)
+        self.received.saturating_sub(self.sent).saturating_sub(self.answered.saturating_sub(self.heard))
     }
 
     /// By how much the peer's clock is ahead at least and at most, as no way takes less than no time.

@@ -11,6 +11,7 @@ use banyan_ndr::FormatId;
 use banyan_reduce::Bodies;
 use bytes::Bytes;
 
+use crate::clocks::NodeClock;
 use crate::ids::{Epoch, Level, LinkId, NodeId, StreamId, Time};
 use crate::message::{Ancestor, Ancestry, Attach, Candidate, Chosen, Message, NodeInfo, Opening, Packet};
 use crate::node::{Action, LinkFigures, Node, NodeOptions};
@@ -221,6 +222,9 @@ impl Scene {
                 Action::Close(link) | Action::LetGo(link) => self.peers.retain(|peer| peer.link != link),
                 Action::Drain(link) => self.node.drained(link),
                 Action::Count(question) => self.node.answer(question, LinkFigures::default()),
+                Action::CountClocks(question) => {
+                    self.node.answer_clocks(question, NodeClock::unknown(NodeId::ROOT));
+                }
                 Action::Examine(link) => self.node.examined(link, Some(0), self.now),
                 Action::Report(_) => {}
             }

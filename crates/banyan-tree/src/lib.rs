@@ -21,6 +21,7 @@
 
 mod agent;
 mod back_end;
+mod clocks;
 mod combiner;
 mod driver;
 mod error;
@@ -54,10 +55,12 @@ mod yields;
 
 pub use agent::become_agent_if_asked;
 pub use back_end::BackEnd;
+pub use banyan_clock::Estimate;
 pub use banyan_link::Deadline;
 pub use banyan_reduce as reduce;
 pub use banyan_reduce::{BadBodies, Bodies, Interval};
 pub use banyan_topology as topology;
+pub use clocks::{ClockAnswer, ClockId, NodeClock};
 pub use combiner::Combiners;
 pub use error::TreeError;
 pub use format_book::{FormatBook, FormatRefused};
@@ -67,7 +70,7 @@ pub use invitation::Invitation;
 pub use message::{
     Ancestor, Ancestry, Attach, Candidate, Gone, Message, NodeInfo, Opening, Packet, Resume, Scatter, Succession,
 };
-pub use network::{Background, Communicator, Network, NetworkOptions, Shape, Stream, Wave};
+pub use network::{Background, ClockEdge, Communicator, Network, NetworkOptions, Shape, Stream, Wave};
 pub use node::{
     Action, Chance, Delivery, Figures, LinkFigures, Node, NodeCounters, NodeOptions, Received, RecordCounters, Report,
     SendError, StreamCounters, Traffic,

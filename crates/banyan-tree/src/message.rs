@@ -7,6 +7,7 @@ use banyan_ndr::FormatId;
 use banyan_reduce::Bodies;
 use bytes::Bytes;
 
+use crate::clocks::{ClockAnswer, ClockId, NodeClock};
 use crate::ids::{Epoch, Level, NodeId, StreamId, WaveNumber};
 use crate::node::Figures;
 use crate::run::Run;
@@ -125,6 +126,26 @@ pub enum Message {
         node: NodeId,
         /// Its answer.
         figures: Box<Figures>,
+    },
+    /// Upwards: what time is it? The drivers at both ends speak of it; no [`Node`](crate::Node) takes it.
+    ClockAsked {
+        /// The number of the question, from 1.
+        question: u32,
+        /// The clock that the child reads.
+        clock: ClockId,
+    },
+    /// Downwards: the time, and the front-end's clock. As before, for the driver.
+    ClockTold(Box<ClockAnswer>),
+    /// Downwards: every node is to say what it knows of clocks; the number of the question.
+    CountClocks(u32),
+    /// Upwards: what a node knows of clocks.
+    ClockCounted {
+        /// The number of the question.
+        question: u32,
+        /// The node.
+        node: NodeId,
+        /// Its answer.
+        clock: Box<NodeClock>,
     },
     /// Upwards: at this agent a filter of a stream failed.
     Uncombined {

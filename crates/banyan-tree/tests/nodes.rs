@@ -160,6 +160,7 @@ impl Tree {
             Action::Close(link) | Action::LetGo(link) => self.close(at, link),
             Action::Drain(link) => self.nodes[at].drained(link),
             Action::Count(question) => self.nodes[at].answer(question, LinkFigures::default()),
+            Action::CountClocks(_) => {}
             Action::Examine(link) => {
                 let stopped = self.ends.get(&(at, link)).and_then(|(child, _)| self.stopped.get(child)).copied();
                 self.nodes[at].examined(link, stopped, self.now);

@@ -547,6 +547,29 @@ fn varied(plan: Plan, chance: &mut Chance) -> Plan {
 }
 
 #[test]
+fn what_nodes_know_of_each_others_clocks_is_true_while_everything_goes_wrong() {
+    let faults =
+        FaultPlan::NONE.count(8).within(Duration::from_secs(4)).only_deaths(false).hits_members(true).slows(true);
+    let (mut told, mut moves) = (0, 0);
+    for seed in 0..60 {
+        let plan = Plan::default().shape(vec![3, 3, 4]).seed(seed).waves(60).pace(Duration::from_millis(100));
+        let outcome = holds(&plan.faults(faults).shares_memory(seed % 2 == 0));
+        (told, moves) = (told + outcome.clocks, moves + outcome.moves);
+    }
+    assert!(told > 60 * 48 * 5 && moves > 60, "told {told} times, {moves} moves");
+}
+
+#[test]
+fn without_faults_every_node_knows_the_clock_of_the_front_end_to_a_few_milliseconds() {
+    for seed in 0..10 {
+        let outcome =
+            holds(&Plan::default().shape(vec![3, 3, 4]).seed(seed).waves(40).pace(Duration::from_millis(100)));
+        // Messages take up to half a millisecond at each of three levels.
+        assert!(outcome.clock_bound < 3_000_000, "seed {seed}: {} ns", outcome.clock_bound);
+    }
+}
+
+#[test]
 fn a_thousand_seeds_hold_first_quarter() {
     thousand(0..250);
 }

@@ -108,6 +108,7 @@ fn more_hosts_than_there_are_cannot_be_asked_to_remain() {
         &["copy", "--gather", "file", "there"],
         &["stack", "--pid", "1"],
         &["top", "--once"],
+        &["clock"],
         &["doctor"],
     ] {
         let hosts = ["--launcher", "local", "--min-hosts", "5", "-w", "a,b"];

@@ -3,6 +3,7 @@
 mod bench;
 mod blocks;
 mod chapters;
+mod clock;
 mod configuration;
 mod confined;
 mod convert;

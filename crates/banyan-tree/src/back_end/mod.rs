@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use banyan_boot::{JoinError, Member, Ticket, TicketError, extension_socket};
+use banyan_clock::Estimate;
 use banyan_link::{Deadline, Event, Link, Slabs};
 use banyan_ndr::{DynRecord, Format, Record};
 use banyan_reduce::{Alignment, Bodies};
@@ -307,6 +308,29 @@ impl BackEnd {
             }
             report => Ok(report),
         }
+    }
+
+    /// The front-end's clock as seen from here: how far it is ahead of this process's `CLOCK_MONOTONIC`, how fast that
+    /// changes, and a bound on the error. `None` until this member has heard of it, soon after it has joined.
+    ///
+    /// What is known was true when the node above last said so. [`Estimate::at`] gives any other time, with a bound that
+    /// grows with the distance. While this member takes part it keeps the estimate up to date, about once a second; it does
+    /// so as long as this is called from time to time.
+    ///
+    /// ```no_run
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let monotonic_time_of_event = 0;
+    /// let mut back_end = banyan_tree::BackEnd::join()?;
+    /// back_end.recv()?;
+    /// if let Some(clock) = back_end.clock() {
+    ///     let then = clock.at(monotonic_time_of_event);
+    ///     println!("{} ± {} ns", monotonic_time_of_event + then.offset(), then.bound());
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn clock(&mut self) -> Option<Estimate> {
+        self.driver.front_end_clock()
     }
 
     /// What this member has sent, dropped and not been able to send on a stream; `None` if the stream is not open here.

@@ -8,7 +8,7 @@ use super::note::{Note, secret_of};
 use super::tree_link::LONGEST_PAYLOAD;
 use crate::format_book::MOST_FORMATS;
 use crate::ids::NodeId;
-use crate::wire::SHARED_MEMORY;
+use crate::wire::{CLOCKS, SHARED_MEMORY};
 
 /// Memory that an agent keeps while large records pass: what some dozens of children have under way.
 const SPARE_BYTES: usize = 64 << 20;
@@ -67,7 +67,7 @@ impl Credentials {
 fn link_options() -> LinkOptions {
     let max_payload = LONGEST_PAYLOAD;
     let (window, formats) = (4 * frame_cost(max_payload), MOST_FORMATS);
-    let capabilities = SHARED_MEMORY;
+    let capabilities = SHARED_MEMORY | CLOCKS;
     LinkOptions::default()
         .max_payload(max_payload)
         .window(window)

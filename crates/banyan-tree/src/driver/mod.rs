@@ -5,9 +5,12 @@
 //! thread on the way of a message.
 
 mod alarm;
+mod clocks;
 mod closed_children;
 mod credentials;
 mod dialling;
+mod figures;
+mod hostile;
 mod memory;
 mod note;
 mod stopped;
@@ -32,11 +35,12 @@ use memory::ChildrenMemory;
 pub(crate) use note::{Invited, NodeAbove, Note, NoteError, secret_of};
 use tree_link::{TreeLink, rank_of};
 
+use crate::clocks::Clocks;
 use crate::format_book::{FormatBook, MOST_OF_MEMBER};
 use crate::ids::{LinkId, NodeId, Time};
 use crate::link_protocol::{Arrival, End};
 use crate::message::{Attach, Message};
-use crate::node::{Action, LinkFigures, Node, Report};
+use crate::node::{Action, Node, Report};
 use crate::reports::Reports;
 use crate::sorted::SortedMap;
 use crate::wire::{AddressBook, INVITATION};
@@ -114,6 +118,9 @@ pub(crate) struct Driver {
     /// Since when there is no parent, nor a front-end that only does not answer.
     adrift_since: Option<Instant>,
     front_end: Attempts,
+    clocks: Clocks,
+    /// When to compare clocks with the parent, while that is new.
+    clock_at: Option<Instant>,
 }
 
 impl Driver {
@@ -121,6 +128,7 @@ impl Driver {
         // A process that is the same member as one before it counts on from above.
         let dials = u64::from(node.life()) << 32;
         let begin = Instant::now();
+        let clocks = clocks::of(&node, &credentials);
         Ok(Driver {
             node,
             formats,
@@ -156,6 +164,8 @@ impl Driver {
             prepared: begin,
             adrift_since: None,
             front_end: Attempts::default(),
+            clocks,
+            clock_at: None,
         })
     }
 
@@ -449,15 +459,16 @@ impl Driver {
             self.node.was_away(now - listened);
         }
         self.carry_out();
+        self.keep_clocks(now);
         self.flush(now);
         self.doze_watched();
         self.node_at = self.node.deadline().map(|at| self.begin + Duration::from_nanos(at.0));
         let listeners = self.listeners.iter().filter_map(Listener::timeout).min();
         let closed_children = self.closed_children.deadline();
         let memory = self.below.as_ref().and_then(ChildrenMemory::deadline);
-        let times =
-            [deadline, self.node_at, listeners, self.tick_at, self.look_at, self.hurry_at, closed_children, memory];
-        let next = times.into_iter().flatten().min()?;
+        let own = [self.node_at, self.tick_at, self.look_at, self.hurry_at, self.clock_at];
+        let times = [deadline, listeners, closed_children, memory].into_iter().chain(own);
+        let next = times.flatten().min()?;
         Some(next.saturating_duration_since(now))
     }
 
@@ -554,6 +565,9 @@ impl Driver {
                 None => return,
                 Some(Arrival::Message(message)) if link.protocol().is_closing() => drop(message),
                 Some(Arrival::Message(Message::Attach(attach))) => self.take_attach(id, attach, time),
+                Some(Arrival::Message(message @ (Message::ClockAsked { .. } | Message::ClockTold(_)))) => {
+                    self.clock_message(id, message, time);
+                }
                 Some(Arrival::Message(_)) if link.protocol().has_too_many_formats() && self.node.is_member(id) => {
                     let cause = format!(
                         "sent records of more than {MOST_OF_MEMBER} formats, or described in more than 16 MiB, the most for one member"
@@ -722,6 +736,7 @@ impl Driver {
                 let figures = self.link_figures();
                 self.node.answer(question, figures);
             }
+            Action::CountClocks(question) => self.answer_clocks(question),
             Action::Report(report) => {
                 info!(node = self.node.id().0, "{report}");
                 self.reports.push(report);
@@ -754,21 +769,6 @@ impl Driver {
         }
         self.above.take_if(|above| *above == id);
         Some(link)
-    }
-
-    fn link_figures(&self) -> LinkFigures {
-        let refused = self.listeners.iter().map(|listener| listener.refused().total()).sum();
-        let mut figures = LinkFigures { refused, ..LinkFigures::default() };
-        for link in self.links.values() {
-            let (counters, shared) = (link.link().counters(), link.shared());
-            figures.frames_sent += counters.frames_sent + shared.frames_sent;
-            figures.frames_received += counters.frames_received + shared.frames_received;
-            figures.bytes_sent += counters.bytes_sent + counters.pool_bytes_sent + shared.bytes_sent;
-            figures.bytes_received += counters.bytes_received + counters.pool_bytes_received + shared.bytes_received;
-            figures.credit_stalls += counters.credit_stalls;
-            figures.queued += link.protocol().queued() as u64;
-        }
-        figures
     }
 
     fn note_adrift(&mut self) {
@@ -858,23 +858,6 @@ impl Driver {
         cut.into_iter().for_each(|id| self.lost(id, End::Other, time));
         let is_any_remote = self.links.values().any(|link| link.is_remote());
         self.look_at = is_any_remote.then(|| now + silence / 2);
-    }
-
-    /// Sends a frame of any kind to the parent: for tests of hostile members.
-    pub(crate) fn send_frame_up(&mut self, frame: Frame) {
-        if let Some(link) = self.node.parent_link()
-            && let Some(parent) = self.links.get_mut(&link)
-        {
-            parent.send_frame(frame);
-            self.touch(link);
-        }
-        self.prepare(None);
-    }
-
-    /// Another descriptor of the socket to the parent: for tests of hostile members.
-    pub(crate) fn parent_socket(&self) -> Option<OwnedFd> {
-        let parent = self.links.get(&self.node.parent_link()?)?;
-        parent.link().fds().1.try_clone_to_owned().ok()
     }
 
     /// Waits until everything was sent, but no longer than this.

@@ -16,7 +16,7 @@ use crate::ids::NodeId;
 use crate::link_protocol::{Arrival, FrameMemory, LinkProtocol, Next, Way};
 use crate::message::{Message, NodeInfo};
 use crate::node::LinkFigures;
-use crate::wire::{AddressBook, SHARED_MEMORY};
+use crate::wire::{AddressBook, CLOCKS, SHARED_MEMORY};
 
 /// Bytes of a frame at most; longer messages travel in pieces, which are put together in memory of their own. A record of a
 /// mebibyte, as people like to send, is one with all that stands before its numbers.
@@ -214,8 +214,12 @@ impl TreeLink {
         &mut self.link
     }
 
-    /// Queues a message.
+    /// Queues a message; not one about clocks that the peer would not understand.
     pub(super) fn send(&mut self, message: &Message, book: &AddressBook) {
+        let is_of_clocks = matches!(message, Message::CountClocks(_) | Message::ClockCounted { .. });
+        if is_of_clocks && !self.link.capabilities().contains(CLOCKS) {
+            return;
+        }
         self.protocol.send(message, book);
     }
 

@@ -30,6 +30,7 @@
 //! one of those that wait drives for all. [`Network::background`] drives while none does.
 
 mod background;
+mod clocks;
 mod options;
 mod root;
 mod shape;
@@ -45,6 +46,7 @@ use std::time::{Duration, Instant};
 use banyan_boot::{Deadline, Launch, ProcessDistribution, ProcessTable, RankSet, Session, Ticket};
 
 pub use background::Background;
+pub use clocks::ClockEdge;
 pub use options::NetworkOptions;
 use root::Root;
 pub use shape::Shape;

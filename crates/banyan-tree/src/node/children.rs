@@ -56,7 +56,9 @@ impl Node {
             Message::WantAcknowledgement(stream) => self.want_acknowledgement(stream),
             Message::Resend { stream, from } => return self.resend(link, stream, from),
             // Of others only their own way up speaks.
-            Message::Counted { node, .. } if self.below.link_towards(node) != Some(link) => {}
+            Message::Counted { node, .. } | Message::ClockCounted { node, .. }
+                if self.below.link_towards(node) != Some(link) => {}
+            Message::ClockCounted { question, node, clock } => self.clock_counted(question, node, clock),
             Message::Counted { question, node, figures } => self.counted(question, node, *figures),
             Message::Uncombined { node, .. } | Message::Violated { node, .. } => {
                 self.summary_of_problems(link, node, message)
@@ -416,7 +418,9 @@ fn check_members_word(member: NodeId, message: &Message) -> Result<(), String> {
         Message::Ended { .. } => "told of the ends of others".to_owned(),
         Message::Uncombined { .. } | Message::Violated { .. } => "told of what others did".to_owned(),
         Message::FieldMissing { .. } => "told what records lack".to_owned(),
-        Message::Counted { node, .. } if *node != member => format!("told what {node} has done"),
+        Message::Counted { node, .. } | Message::ClockCounted { node, .. } if *node != member => {
+            format!("told what {node} has done")
+        }
         _ => return Ok(()),
     };
     Err(format!("is a member, and {what}"))

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use banyan_boot::RankSet;
 
+use super::clocks::ClockInquiry;
 use super::figures::Inquiry;
 use super::ledger::Ledger;
 use super::role::NodeRole;
@@ -27,6 +28,7 @@ pub(super) struct FrontEnd {
     has_settled: bool,
     next_stream: u32,
     pub(super) inquiry: Inquiry,
+    pub(super) clock_inquiry: ClockInquiry,
 }
 
 /// A node without a parent.

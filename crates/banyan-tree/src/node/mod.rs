@@ -27,6 +27,7 @@ mod catalogue;
 mod chance;
 mod children;
 mod chosen;
+mod clocks;
 mod closed;
 mod counters;
 mod descent;
@@ -186,6 +187,8 @@ pub enum Action {
     Drain(LinkId),
     /// Say what the links have done, by [`Node::answer`] to this question.
     Count(u32),
+    /// Say what is known of clocks, by [`Node::answer_clocks`] to this question.
+    CountClocks(u32),
 }
 
 /// A node; see the module.

@@ -90,6 +90,7 @@ impl Node {
                 }
             }
             Message::Count(question) => self.pass_question(question),
+            Message::CountClocks(question) => self.pass_clock_question(question),
             Message::Ancestry(ancestry) => {
                 self.ascent.set_ancestry(&ancestry);
                 self.tell_ancestry();

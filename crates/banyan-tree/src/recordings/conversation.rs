@@ -15,6 +15,7 @@ use banyan_reduce::{Bodies, FilterRole};
 use bytes::Bytes;
 
 use super::{Said, file, recorded};
+use crate::clocks::NodeClock;
 use crate::driver::silent_links;
 use crate::ids::{Level, LinkId, NodeId, StreamId, Time};
 use crate::message::{Ancestor, Ancestry, Candidate};
@@ -116,6 +117,7 @@ impl Process {
                 Action::Close(link) | Action::LetGo(link) => self.ends.retain(|_, end| end.link != link),
                 Action::Drain(link) => self.node.drained(link),
                 Action::Count(question) => self.node.answer(question, LinkFigures::default()),
+                Action::CountClocks(question) => self.node.answer_clocks(question, NodeClock::unknown(NodeId::ROOT)),
                 Action::Examine(link) => self.node.examined(link, None, self.now),
                 Action::Report(_) => {}
             }

@@ -5,12 +5,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use banyan_boot::RankSet;
+use banyan_clock::Estimate;
 use banyan_link::{Encryption, FRAME_ALIGN, Frame, HEADER_BYTES, Kind, Secret, SessionId};
 use banyan_ndr::FormatId;
 use banyan_reduce::Bodies;
 use bytes::Bytes;
 
 use super::{Said, file, recorded};
+use crate::clocks::{ClockAnswer, ClockId, NodeClock};
 use crate::driver::{Invited, NodeAbove, Note};
 use crate::ids::{Epoch, Level, NodeId, StreamId, WaveNumber};
 use crate::message::{
@@ -154,6 +156,34 @@ fn all() -> Vec<(&'static str, Message)> {
     ]
 }
 
+/// What is said of clocks, between nodes that both can.
+fn of_clocks() -> Vec<(&'static str, Message)> {
+    let clock = ClockId { boot: [9; 16], namespace: 1 << 33 };
+    let (low, high) = (-(1 << 40), 1 << 40);
+    let estimate = Estimate { at: 1 << 50, low, high, slowest: -0.5, fastest: 99.75, wander: 20.0 };
+    let unknown = ClockAnswer { question: 0, clock, heard: 0, answered: 0, front_end: None };
+    let known = ClockAnswer { question: 5, heard: 1 << 41, answered: 1 << 42, front_end: Some(estimate), ..unknown };
+    let of_node = NodeClock {
+        is_same: false,
+        of_parent: Some(estimate),
+        front_end: Some(Estimate::own(7)),
+        round_trip: Some(Duration::from_micros(88)),
+        exchanges: 9,
+        steps: 2,
+        ..NodeClock::unknown(NodeId(2))
+    };
+    let same = NodeClock { is_same: true, ..NodeClock::unknown(NodeId(2)) };
+    let counted = |clock| Message::ClockCounted { question: 17, node: NodeId(4), clock: Box::new(clock) };
+    vec![
+        ("clock asked", Message::ClockAsked { question: 5, clock }),
+        ("clock told", Message::ClockTold(Box::new(known))),
+        ("clock told unasked by one that knows nothing", Message::ClockTold(Box::new(unknown))),
+        ("count clocks", Message::CountClocks(17)),
+        ("clock counted", counted(of_node)),
+        ("clock counted, the same as the parent's", counted(same)),
+    ]
+}
+
 /// Where nodes are said to be reached.
 fn book() -> AddressBook {
     let mut book = AddressBook::new();
@@ -195,17 +225,16 @@ fn frames(mut bytes: &[u8]) -> Vec<Frame> {
     all
 }
 
-#[test]
-fn every_message_of_protocol_1_is_understood() {
+/// Whether today's programs say these messages as they were recorded, and understand the recorded ones.
+fn check(recording: &str, messages: &[(&'static str, Message)]) -> AddressBook {
     let (mut encoder, book) = (Encoder::new(SHORTEST_PAYLOAD), book());
-    let messages = all();
     let mut encode = |message: &Message| {
         let mut frames = Vec::new();
         encoder.encode(message, &book, &mut frames);
         bytes(&frames)
     };
     let today: Vec<Said> = messages.iter().map(|(what, message)| Said::new(what, encode(message))).collect();
-    let then = recorded(&file("messages.txt"), &today);
+    let then = recorded(&file(recording), &today);
     let (mut decoder, mut theirs) = (Decoder::new(LONGEST_MESSAGE), AddressBook::new());
     for ((what, message), said) in messages.iter().zip(&then) {
         let frames = frames(&said.bytes);
@@ -213,7 +242,18 @@ fn every_message_of_protocol_1_is_understood() {
             frames.iter().filter_map(|frame| decoder.decode(frame, &mut theirs).unwrap()).collect();
         assert_eq!(format!("{understood:?}"), format!("{:?}", [message]), "{what}");
     }
-    assert_eq!(theirs.get(NodeId(4)), book.get(NodeId(4)));
+    theirs
+}
+
+#[test]
+fn every_message_of_protocol_1_is_understood() {
+    let theirs = check("messages.txt", &all());
+    assert_eq!(theirs.get(NodeId(4)), book().get(NodeId(4)));
+}
+
+#[test]
+fn what_nodes_of_protocol_1_say_of_clocks_is_understood() {
+    check("clocks.txt", &of_clocks());
 }
 
 #[test]

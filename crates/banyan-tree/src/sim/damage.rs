@@ -110,7 +110,7 @@ impl World<'_, '_> {
         let Some(rank) = self.nodes[node].rank else {
             let id = NodeId(self.nodes.len() as u32);
             let fresh = Node::below(id, None, level, ancestry.clone(), options(self.plan), transformations);
-            self.nodes.push(Inhabitant::new(fresh, None, level, ancestry));
+            self.nodes.push(Inhabitant::new(self.plan.seed, fresh, None, level, ancestry));
             return self.plan_wake(id.0 as usize);
         };
         let fresh = self.successor(node, rank);
@@ -127,7 +127,7 @@ impl World<'_, '_> {
         let id = self.nodes[node].node.id();
         let fresh =
             Node::below(id, Some(rank), level, ancestry.clone(), options(self.plan), self.transformations.clone());
-        let mut fresh = Inhabitant::new(fresh.in_life(*life), Some(rank), level, ancestry);
+        let mut fresh = Inhabitant::new(self.plan.seed, fresh.in_life(*life), Some(rank), level, ancestry);
         fresh.life = *life;
         self.model.begins_again(rank);
         fresh

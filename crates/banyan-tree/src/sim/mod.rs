@@ -2,8 +2,8 @@
 //!
 //! The nodes are the real ones, and so are both ends of their links; only sockets, clocks and programs are played. While a simulation runs, and at its end, it is
 //! checked against a model: every wave exactly once, in order, the sum of exactly those who are in it, with everyone who
-//! was never given up; every packet once and in order; memory and numbers of children within their bounds; and no
-//! standstill: once nothing goes wrong any more, one wave follows the other as soon as everyone had the time to find out what has
+//! was never given up; every packet once and in order; memory and numbers of children within their bounds; the true offset of clocks within the
+//! bounds of what nodes think of it; and no standstill: once nothing goes wrong any more, one wave follows the other as soon as everyone had the time to find out what has
 //! happened. The same seed gives the same run on every machine.
 //!
 //! ```
@@ -15,6 +15,7 @@
 //! # Ok::<(), banyan_tree::sim::Failure>(())
 //! ```
 
+mod clocks;
 mod crowding;
 mod damage;
 mod faults;
@@ -22,6 +23,7 @@ mod happening;
 mod model;
 mod network;
 mod programs;
+mod progress;
 mod records;
 mod reduction;
 mod sum;
@@ -252,6 +254,10 @@ pub struct Outcome {
     pub degree: usize,
     /// The most bytes a node held.
     pub held: usize,
+    /// How often a node was told of clocks.
+    pub clocks: u64,
+    /// At the end, the greatest bound of what nodes knew of the front-end's clock, in nanoseconds.
+    pub clock_bound: i64,
     /// Virtual time.
     pub time: Duration,
 }

@@ -122,6 +122,28 @@ pub enum Broken {
         /// How many.
         packets: u64,
     },
+    /// A clock was not within the bounds of what a node thought of it.
+    #[error(
+        "the clock of node {of} is {ahead} ns ahead of that of node {node}, which thinks that it is {low} to {high}"
+    )]
+    Clock {
+        /// The node.
+        node: usize,
+        /// Whose clock it is about.
+        of: usize,
+        /// How far that is ahead.
+        ahead: i64,
+        /// What the node thinks, at least.
+        low: i64,
+        /// And at most.
+        high: i64,
+    },
+    /// A node took a clock for one that was set.
+    #[error("node {node} thinks that its parent's clock was set")]
+    Step {
+        /// The node.
+        node: usize,
+    },
     /// A node held more than it may.
     #[error("node {node} held {bytes} bytes; {allowed} are allowed")]
     Memory {

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use banyan_boot::RankSet;
 use banyan_link::LinkOptions;
 
+use super::clocks::HostClock;
 use super::crowding::Crowding;
 use super::happening::{Agenda, Happening};
 use super::model::{Broken, Model};
@@ -15,6 +16,7 @@ use super::programs::BATCH;
 use super::reduction::{REDUCE, SUMS};
 use super::sum::{AT_ROOT, BELOW_ROOT, FAILING, HOPS, MISPLACED, SIFT, SIFT_FAILING, SIFTED_MOST, SUM, Sums};
 use super::{Outcome, Plan, traffic};
+use crate::clocks::Clocks;
 use crate::format_book::FormatBook;
 use crate::ids::{Level, LinkId, NodeId, StreamId, Time};
 use crate::message::{Ancestor, Ancestry, Candidate, NodeInfo};
@@ -60,8 +62,11 @@ pub(super) struct Inhabitant {
     pub(super) stopped_until: Time,
     /// By how many times it is slower than others, and until when.
     pub(super) slow: (u32, Time),
-    /// How far its clock is ahead.
+    /// How far what it measures waits by is ahead.
     pub(super) clock: Duration,
+    /// What stamps are taken from.
+    pub(super) host_clock: HostClock,
+    pub(super) clocks: Clocks,
     /// Wires it has an end of, by its own names for them.
     pub(super) wires: BTreeMap<LinkId, (WireId, EndIndex)>,
     /// Links that may have something to send.
@@ -78,8 +83,10 @@ pub(super) struct Inhabitant {
 }
 
 impl Inhabitant {
-    pub(super) fn new(node: Node, rank: Option<u32>, level: Level, ancestry: Ancestry) -> Inhabitant {
+    pub(super) fn new(seed: u64, node: Node, rank: Option<u32>, level: Level, ancestry: Ancestry) -> Inhabitant {
         let book = traffic::book(node.id(), rank, &ancestry);
+        let host_clock = HostClock::of(seed, node.id(), rank, &ancestry);
+        let clocks = Inhabitant::fresh_clocks(node.id(), rank, &host_clock);
         Inhabitant {
             node,
             rank,
@@ -88,6 +95,8 @@ impl Inhabitant {
             stopped_until: Time(0),
             slow: (1, Time(0)),
             clock: Duration::ZERO,
+            host_clock,
+            clocks,
             wires: BTreeMap::new(),
             touched: Vec::new(),
             book,
@@ -179,6 +188,8 @@ impl<'p, 't> World<'p, 't> {
             filtered: 0,
             degree: 0,
             held: 0,
+            clocks: 0,
+            clock_bound: 0,
             time: Duration::ZERO,
         };
         let model = Model::default();
@@ -448,6 +459,7 @@ impl<'p, 't> World<'p, 't> {
 
     /// Does what a node wants done.
     pub(super) fn act(&mut self, node: usize) -> Result<(), Broken> {
+        self.keep_clocks(node);
         loop {
             while let Some(action) = self.nodes[node].node.action() {
                 self.carry_out(node, action)?;
@@ -488,6 +500,7 @@ impl<'p, 't> World<'p, 't> {
             Action::Report(report) => self.reported(node, report)?,
             Action::Drain(link) => self.drain(node, link),
             Action::Count(question) => self.nodes[node].node.answer(question, LinkFigures::default()),
+            Action::CountClocks(_) => {}
         }
         Ok(())
     }
@@ -688,7 +701,8 @@ impl<'p, 't> World<'p, 't> {
 
     pub(super) fn plan_wake(&mut self, node: usize) {
         let inhabitant = &mut self.nodes[node];
-        let Some(deadline) = inhabitant.node.deadline() else { return };
+        let deadlines = [inhabitant.node.deadline(), inhabitant.clocks.deadline()];
+        let Some(deadline) = deadlines.into_iter().flatten().min() else { return };
         let at = Time(deadline.0.saturating_sub(inhabitant.clock.as_nanos() as u64)).max(self.now);
         if inhabitant.wake_at.is_none_or(|planned| at < planned) {
             inhabitant.wake_at = Some(at);
@@ -787,7 +801,7 @@ impl<'p, 't> World<'p, 't> {
         }
     }
 
-    fn alive(&self) -> RankSet {
+    pub(super) fn alive(&self) -> RankSet {
         self.nodes.iter().filter(|node| node.is_alive).filter_map(|node| node.rank).collect()
     }
 
@@ -796,6 +810,7 @@ impl<'p, 't> World<'p, 't> {
             self.model.check_contributors(*stream, members, &self.died)?;
         }
         self.check_records()?;
+        self.check_clocks()?;
         self.model.check_fields()?;
         let counters = self.nodes[0].node.counters();
         self.model.check_timeouts(counters.overdue)?;
@@ -807,39 +822,6 @@ impl<'p, 't> World<'p, 't> {
             return Err(Broken::GivenUp(wronged));
         }
         Ok(())
-    }
-
-    fn progress_of(&self, stream: StreamId) -> String {
-        let missing = self.nodes[0].node.missing(stream);
-        let mut way = String::from("0");
-        let mut at = 0;
-        while let Some(next) = self.nodes[at].node.waits_for(stream).first() {
-            at = next.0 as usize;
-            way.push_str(&format!(" > {at}"));
-        }
-        let slowest = self.nodes[0].node.slowest(stream);
-        let next = self.model.next(stream);
-        format!("{stream} waits in {next} for {missing} by way of {way}, and its packets for {slowest:?}")
-    }
-
-    fn progress(&self) -> String {
-        let waves: Vec<String> = self.streams.iter().map(|(stream, _)| self.progress_of(*stream)).collect();
-        let orphans: Vec<usize> = (1..self.nodes.len())
-            .filter(|node| self.nodes[*node].is_alive && self.nodes[*node].node.parent().is_none())
-            .take(8)
-            .collect();
-        let alive = self.alive();
-        let unknown = alive.difference(&self.nodes[0].node.members());
-        let lacks = |rank: &u32| {
-            self.streams.iter().any(|(stream, members)| {
-                members.contains(*rank) && !self.model.has_packets(*stream, *rank, self.plan.packets)
-            })
-        };
-        let lacking: RankSet = alive.iter().filter(lacks).collect();
-        format!(
-            "{}; without parent: {orphans:?}; not known to be there: {unknown}; without all packets: {lacking}",
-            waves.join(", ")
-        )
     }
 }
 
@@ -865,7 +847,7 @@ fn is_of_waves(kind: &Synchronisation) -> bool {
 fn grow(plan: &Plan, transformations: &Arc<Sums>) -> Vec<Inhabitant> {
     let options = options(plan);
     let front_end = Node::front_end(options.clone(), transformations.clone());
-    let mut nodes = vec![Inhabitant::new(front_end, None, Level(0), Ancestry::default())];
+    let mut nodes = vec![Inhabitant::new(plan.seed, front_end, None, Level(0), Ancestry::default())];
     // The ancestry that the children of each node of the level have.
     let mut parents: Vec<(usize, Ancestry)> = vec![(0, Ancestry::default())];
     let mut rank = 0;
@@ -889,7 +871,7 @@ fn grow(plan: &Plan, transformations: &Arc<Sums>) -> Vec<Inhabitant> {
                 rank += u32::from(is_last);
                 let level = Level(level as u16 + 1);
                 let node = Node::below(id, own_rank, level, ancestry.clone(), options.clone(), transformations.clone());
-                nodes.push(Inhabitant::new(node, own_rank, level, ancestry.clone()));
+                nodes.push(Inhabitant::new(plan.seed, node, own_rank, level, ancestry.clone()));
                 next.push((of_parent + child, ancestry.clone()));
             }
         }

@@ -23,11 +23,11 @@ use super::pieces::Pieces;
 use super::reader::Reader;
 use super::sets::MemberSets;
 use super::{
-    ACKNOWLEDGE, ADDRESSES, AGAIN, ANCESTRY, APART, ATTACH, BEGIN, BODIES, CERTAIN, CHOSEN, CLOSE, CONFIRM, COUNT,
-    COUNTED, ENDED, EXAMINE, FAILED, FIELD_MISSING, FRESH, GAP, GONE, JOINS_HEARD, LARGEST_NUMBER, LISTED, LONGEST_SET,
-    MEMBERS, NEW, OPEN, OVER, OVERDUE, PARTIAL, PARTICIPATE, PLACED, RECEIVED, RECORD, REFUSE, RESEND, RUN, RUN_WAVES,
-    SCATTER, SIZES, SKIPPED, SUCCEEDED, TAGGED, TAKEN, UNCOMBINED, URGENT, VIOLATED, WANT_ACKNOWLEDGEMENT,
-    WANT_RECEIPT, WELCOME, WITHDRAW, YIELDS,
+    ACKNOWLEDGE, ADDRESSES, AGAIN, ANCESTRY, APART, ATTACH, BEGIN, BODIES, CERTAIN, CHOSEN, CLOCK_ASKED, CLOCK_COUNTED,
+    CLOCK_TOLD, CLOSE, CONFIRM, COUNT, COUNT_CLOCKS, COUNTED, ENDED, EXAMINE, FAILED, FIELD_MISSING, FRESH, GAP, GONE,
+    JOINS_HEARD, LARGEST_NUMBER, LISTED, LONGEST_SET, MEMBERS, NEW, OPEN, OVER, OVERDUE, PARTIAL, PARTICIPATE, PLACED,
+    RECEIVED, RECORD, REFUSE, RESEND, RUN, RUN_WAVES, SCATTER, SIZES, SKIPPED, SUCCEEDED, TAGGED, TAKEN, UNCOMBINED,
+    URGENT, VIOLATED, WANT_ACKNOWLEDGEMENT, WANT_RECEIPT, WELCOME, WITHDRAW, YIELDS,
 };
 
 /// Reads the messages that come on one link.
@@ -155,6 +155,13 @@ impl Decoder {
                 node: NodeId(frame.stream),
                 figures: Box::new(figures(reader)?),
             },
+            CLOCK_ASKED => Message::ClockAsked { question: frame.sequence, clock: reader.clock()? },
+            CLOCK_TOLD => Message::ClockTold(Box::new(reader.clock_answer(frame.sequence)?)),
+            COUNT_CLOCKS => Message::CountClocks(frame.sequence),
+            CLOCK_COUNTED => {
+                let (question, node) = (frame.sequence, NodeId(frame.stream));
+                Message::ClockCounted { question, node, clock: Box::new(reader.node_clock()?) }
+            }
             UNCOMBINED => Message::Uncombined {
                 node: NodeId(frame.sequence),
                 stream,

@@ -4,11 +4,11 @@ use banyan_link::{Frame, Kind};
 
 use super::error::WireError;
 use super::{
-    ACKNOWLEDGE, ADDRESSES, AGAIN, ANCESTRY, APART, ATTACH, BEGIN, BODIES, CERTAIN, CHOSEN, CLOSE, CONFIRM, COUNT,
-    COUNTED, ENDED, EXAMINE, FAILED, FIELD_MISSING, FRESH, GAP, GONE, JOINS_HEARD, LISTED, MEMBERS, MORE, NEW, OPEN,
-    OVER, OVERDUE, PARTIAL, PARTICIPATE, PLACED, RECEIVED, RECORD, REFUSE, RESEND, RUN, SCATTER, SIZES, SKIPPED,
-    SUCCEEDED, TAGGED, TAKEN, UNCOMBINED, URGENT, VIOLATED, WANT_ACKNOWLEDGEMENT, WANT_RECEIPT, WELCOME, WITHDRAW,
-    YIELDS,
+    ACKNOWLEDGE, ADDRESSES, AGAIN, ANCESTRY, APART, ATTACH, BEGIN, BODIES, CERTAIN, CHOSEN, CLOCK_ASKED, CLOCK_COUNTED,
+    CLOCK_TOLD, CLOSE, CONFIRM, COUNT, COUNT_CLOCKS, COUNTED, ENDED, EXAMINE, FAILED, FIELD_MISSING, FRESH, GAP, GONE,
+    JOINS_HEARD, LISTED, MEMBERS, MORE, NEW, OPEN, OVER, OVERDUE, PARTIAL, PARTICIPATE, PLACED, RECEIVED, RECORD,
+    REFUSE, RESEND, RUN, SCATTER, SIZES, SKIPPED, SUCCEEDED, TAGGED, TAKEN, UNCOMBINED, URGENT, VIOLATED,
+    WANT_ACKNOWLEDGEMENT, WANT_RECEIPT, WELCOME, WITHDRAW, YIELDS,
 };
 
 /// The header of one kind.
@@ -59,6 +59,10 @@ impl Layout {
             OVER => Layout::numbered("the end of the network"),
             COUNT => Layout { sequence: true, ..Layout::new("a question for figures") },
             COUNTED => Layout::numbered("the figures of a node"),
+            CLOCK_ASKED => Layout { sequence: true, ..Layout::new("a question for the time") },
+            CLOCK_TOLD => Layout { sequence: true, ..Layout::new("the time") },
+            COUNT_CLOCKS => Layout { sequence: true, ..Layout::new("a question for clocks") },
+            CLOCK_COUNTED => Layout::numbered("the clocks of a node"),
             UNCOMBINED => Layout::numbered("a report of a filter that failed"),
             VIOLATED => Layout::numbered("a report of a broken rule"),
             FIELD_MISSING => Layout::numbered("a report of a missing field"),

@@ -41,6 +41,10 @@
 //! | [`RECEIVED`], [`RESEND`], [`SKIPPED`] | stream | of the packet's number, the low 32 bits | | the high 32 bits, if they are not 0 |
 //! | [`GAP`] | stream | | | number of the first packet that is not for this node, and the first behind that (64 bits each) |
 //! | [`JOINS_HEARD`] | | how many [`PLACED`] of this link are known | | |
+//! | [`CLOCK_ASKED`] | | the question | | the child's clock |
+//! | [`CLOCK_TOLD`] | | the question, or 0 | | the parent's clock, when the question came, when the answer went (64 bits each), and an estimate of the front-end's clock if there is one |
+//! | [`COUNT_CLOCKS`] | | the question | | |
+//! | [`CLOCK_COUNTED`] | the node | the question | | its parent, what is known (32 bits each: 1 it has the parent's clock, 2 an estimate of that, 4 one of the front-end's, 8 a round trip), the shortest round trip, how many exchanges, how many steps (64 bits each), then the estimates |
 //! | [`INVITATION`] | | | | a [`Note`](crate::driver::Note) |
 //! | [`MEMORY`] | the place | | | |
 //!
@@ -50,6 +54,10 @@
 //! stream (32 bits), next and received (64 bits each). A candidate is node (32 bits) and level (16 bits).
 //! A filter is its direction (8 bits: 0 up, 1 down), where it works (8 bits: 0 everywhere, 1 the front-end, 2 agents,
 //! 3 members, 4 a level), that level or 0 (16 bits), and its text. A text is how many bytes it has (32 bits), and the bytes.
+//!
+//! A clock is the number of a kernel's run (16 bytes) and of a namespace of times (64 bits). An estimate of a clock is when,
+//! the least and the greatest offset then (64 bits each, nanoseconds), the least and the greatest gain and its greatest change
+//! in a second (floats of 64 bits).
 //!
 //! **Bodies** begin at a multiple of 16 in a payload, so that records can be viewed where they arrive. Small ones are
 //! copied behind the numbers of their message; those of more than [`COPIED_BODIES`] bytes follow in a frame of their
@@ -65,6 +73,7 @@
 
 mod addresses;
 mod book;
+mod clock;
 mod decode;
 mod encode;
 mod error;
@@ -142,10 +151,18 @@ banyan_link::kinds! {
     WANT_RECEIPT = data(71);
     GAP = data(72);
     JOINS_HEARD = data(73);
+
+    CLOCK_ASKED = data(74);
+    CLOCK_TOLD = data(75);
+    COUNT_CLOCKS = data(76);
+    CLOCK_COUNTED = data(77);
 }
 
 /// Capability of a node's links: small frames may go through memory that the parent shares ([`MEMORY`]).
 pub(crate) const SHARED_MEMORY: Capabilities = Capabilities::of_user(0);
+
+/// Capability of a node's links: what is said of clocks ([`CLOCK_ASKED`] to [`CLOCK_COUNTED`]).
+pub(crate) const CLOCKS: Capabilities = Capabilities::of_user(1);
 
 /// Whether a frame is part of a contribution to a wave that is sent for the first time, given whether the one before it is.
 pub(crate) fn contributes(frame: &Frame, before: bool) -> bool {

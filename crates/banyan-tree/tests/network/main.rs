@@ -11,6 +11,7 @@ mod relatives;
 mod attached;
 mod back_pressure;
 mod chosen;
+mod clocks;
 mod event_loops;
 mod filters;
 mod front_end;
@@ -76,6 +77,9 @@ const TESTS: &[harness::Test] = tests![
     tagged::a_wave_has_the_tag_of_its_lowest_rank,
     tagged::records_without_waves_have_their_own_tags_when_an_agent_is_killed,
     streams::every_node_says_what_it_has_done_and_where_it_is,
+    clocks::nodes_of_one_host_know_that_they_have_one_clock_and_ask_no_more,
+    clocks::members_with_other_clocks_know_that_of_the_front_end,
+    clocks::agents_with_other_clocks_know_each_others_also_when_one_of_them_is_killed,
     protocols::a_member_of_a_later_protocol_is_named_with_its_host,
     protocols::a_member_is_told_that_its_network_speaks_a_later_protocol,
     hostile::a_hostile_member_is_named_and_no_wave_is_wrong,

@@ -113,6 +113,11 @@ fn serve(behaviour: &str) -> Result<(), TreeError> {
             incoming => incoming?,
         };
         match incoming.tag {
+            ECHO if behaviour == "clock" => {
+                let known = back_end.clock();
+                let text = known.map_or_else(String::new, |clock| format!("{} {}", clock.low, clock.high));
+                _ = back_end.send(incoming.stream, &Text { text })?;
+            }
             ECHO if behaviour == "dynamic" => {
                 let record = incoming.read_dyn()?;
                 let body = record.to_body().expect("it was read");

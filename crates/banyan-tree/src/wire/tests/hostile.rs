@@ -31,7 +31,7 @@ fn any_frame() -> impl Strategy<Value = Frame> {
     let words = words.prop_map(|words| words.into_iter().flat_map(u32::to_le_bytes).collect());
     let bytes = prop_oneof![1 => Just(Vec::new()), 3 => words, 1 => vec(any::<u8>(), 0..80)];
     let numbers = prop_oneof![4 => Just((0, 0)), 1 => (0u32..2, 0u32..2), 1 => any::<(u32, u32)>()];
-    (31u8..70, flags, numbers, bytes).prop_map(|(kind, flags, (stream, sequence), bytes)| Frame {
+    (31u8..80, flags, numbers, bytes).prop_map(|(kind, flags, (stream, sequence), bytes)| Frame {
         stream,
         sequence,
         ..frame(Kind::data(kind), flags, &bytes)

@@ -4,6 +4,7 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use banyan_boot::RankSet;
+use banyan_clock::Estimate;
 use banyan_ndr::FormatId;
 use banyan_reduce::Bodies;
 use bytes::Bytes;
@@ -11,6 +12,7 @@ use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
 
+use crate::clocks::{ClockAnswer, ClockId, NodeClock};
 use crate::ids::{Epoch, Level, NodeId, StreamId, WaveNumber};
 use crate::message::{
     Ancestor, Attach, Candidate, Chosen, Gone, Message, NodeInfo, Opening, Packet, Resume, Scatter, Succession,
@@ -55,7 +57,7 @@ fn about_tree() -> impl Strategy<Value = Message> {
 }
 
 fn about_stream() -> impl Strategy<Value = Message> {
-    (any::<u32>().prop_map(StreamId), number(), 0..19).prop_map(|(stream, number, which)| match which {
+    (any::<u32>().prop_map(StreamId), number(), 0u32..23).prop_map(|(stream, number, which)| match which {
         0 => Message::Participate { stream, next: WaveNumber(number) },
         1 => Message::Withdraw(stream),
         2 => Message::Again(stream),
@@ -81,9 +83,30 @@ fn about_stream() -> impl Strategy<Value = Message> {
         15 => Message::Confirm { stream, until: vec![(7, WaveNumber(number)), (number as u32, WaveNumber(0))] },
         17 => Message::Gap { stream, from: number / 2, until: number },
         18 => Message::JoinsHeard(number as u32),
+        19..=22 => about_clocks(which, number, stream.0),
         13 => Message::Examine { stream, wave: WaveNumber(number) },
         _ => Message::Skipped { stream, until: number },
     })
+}
+
+fn about_clocks(which: u32, number: u64, other: u32) -> Message {
+    let clock = ClockId { boot: [number as u8; 16], namespace: number };
+    let (at, low, rate) = (number as i64, -(number as i64), number as f64 * 1e-12);
+    let estimate = Estimate { at, low, high: low + 9, slowest: -rate, fastest: rate, wander: rate };
+    let known = Some(estimate).filter(|_| number.is_multiple_of(2));
+    match which {
+        19 => Message::ClockAsked { question: other, clock },
+        20 => {
+            let answer = ClockAnswer { question: other, clock, heard: low, answered: at, front_end: known };
+            Message::ClockTold(Box::new(answer))
+        }
+        21 => Message::CountClocks(other),
+        _ => {
+            let unknown = NodeClock::unknown(NodeId(other));
+            let clock = NodeClock { is_same: known.is_none(), of_parent: known, steps: number, ..unknown };
+            Message::ClockCounted { question: number as u32, node: NodeId(other), clock: Box::new(clock) }
+        }
+    }
 }
 
 fn any_packet() -> impl Strategy<Value = Message> {
