@@ -24,6 +24,28 @@ pub enum SensorError {
         /// How many there can be.
         most: usize,
     },
+    /// A value of a knob lies outside its range.
+    #[error("knob {name}: the value lies outside its range; choose another one, or widen the range")]
+    OutOfRange {
+        /// The knob's name.
+        name: String,
+    },
+    /// A value of a knob is too long.
+    #[error("knob {name}: a value can have 1,024 bytes as a record; make several knobs of its parts")]
+    TooLong {
+        /// The knob's name.
+        name: String,
+    },
+    /// There are too many knobs and actions, or their values take too much room.
+    #[error(
+        "no room for {name}: a process can have {most} knobs and actions, and fewer if many have texts or lists; make one of a record instead of many"
+    )]
+    TooManyKnobs {
+        /// The name.
+        name: String,
+        /// How many there can be.
+        most: usize,
+    },
     /// Records with texts or lists have no fixed length, which `Policy::LatestOnly` needs.
     #[error("sensor {name}: the latest event alone can be kept only of records without texts and lists, up to 32 KiB")]
     NotFixed {

@@ -57,9 +57,19 @@ pub(crate) mod header {
     /// Tables, four words each: offset in bytes, stride in bytes, capacity, entries in use.
     pub(crate) const SENSORS: usize = 24;
     pub(crate) const RINGS: usize = 28;
-    // Words 32 to 35 are reserved for the table of knobs and actions: zeros in layout 1.
+    pub(crate) const KNOBS: usize = 32;
     /// Bytes of header and tables.
     pub(crate) const BYTES: usize = 36;
+    /// Who may steer: 0 nobody, 1 the user of the process.
+    pub(crate) const STEERING: usize = 37;
+    /// The step that the program has reached; `u64::MAX` until it has said one.
+    pub(crate) const STEP: usize = 38;
+    /// How many steering points it has come to.
+    pub(crate) const POINTS: usize = 39;
+    /// A table like the others, of answers to what is in the mailbox. All zeros before the first knob or action.
+    pub(crate) const ANSWERS: usize = 40;
+    /// How many nanoseconds the program waits at a step for a decision.
+    pub(crate) const PATIENCE: usize = 44;
 }
 
 /// Words of an entry in the table of sensors.
@@ -89,6 +99,65 @@ pub(crate) mod sensor {
     pub(crate) const CONTENDED: usize = 12;
     /// Words of an entry.
     pub(crate) const WORDS: usize = 16;
+}
+
+/// Words of an entry in the table of knobs and actions.
+pub(crate) mod knob {
+    /// 1: a knob; 2: an action. Written last; 0 until then.
+    pub(crate) const KIND: usize = 0;
+    /// Texts.
+    pub(crate) const NAME: usize = 1;
+    pub(crate) const UNIT: usize = 2;
+    pub(crate) const DESCRIPTION: usize = 3;
+    /// The format of its values, as in the table of sensors; 0 for actions.
+    pub(crate) const FORMAT: usize = 4;
+    /// Bits: [`READ_ONLY`], [`LOW_EXCLUDED`], [`HIGH_EXCLUDED`].
+    pub(crate) const FLAGS: usize = 5;
+    /// Bodies of values, kept like texts: the least and the most that it can be set to; 0 where there is no bound.
+    pub(crate) const LOW: usize = 6;
+    pub(crate) const HIGH: usize = 7;
+    /// Offset in bytes of the cell with its value, and the cell's bytes.
+    pub(crate) const CELL: usize = 8;
+    pub(crate) const CELL_BYTES: usize = 9;
+    /// How often an action was run.
+    pub(crate) const RUNS: usize = 10;
+    /// Words of an entry.
+    pub(crate) const WORDS: usize = 16;
+
+    pub(crate) const IS_KNOB: u64 = 1;
+    pub(crate) const IS_ACTION: u64 = 2;
+
+    /// Only the program sets it.
+    pub(crate) const READ_ONLY: u64 = 1;
+    /// The bound itself is outside.
+    pub(crate) const LOW_EXCLUDED: u64 = 2;
+    pub(crate) const HIGH_EXCLUDED: u64 = 4;
+}
+
+/// Words before the value in the cell of a knob: who has set it.
+pub(crate) mod setting {
+    /// The request by which it was set; 0: the program itself.
+    pub(crate) const TICKET: usize = 0;
+    pub(crate) const PID: usize = 1;
+    /// The step at which it was set; `u64::MAX` if there was none.
+    pub(crate) const STEP: usize = 2;
+    /// The sender's words about itself.
+    pub(crate) const LABEL: usize = 3;
+    pub(crate) const HEAD_WORDS: usize = LABEL + super::LABEL_WORDS;
+}
+
+/// Words of the payload in the cell of an answer.
+pub(crate) mod answer {
+    /// Which request it answers.
+    pub(crate) const TICKET: usize = 0;
+    /// See `mailbox::Outcome`.
+    pub(crate) const OUTCOME: usize = 1;
+    /// Why it was refused.
+    pub(crate) const REASON: usize = 2;
+    /// The program's step then; `u64::MAX` if there was none.
+    pub(crate) const STEP: usize = 3;
+    /// Words before the value that the knob had before.
+    pub(crate) const HEAD_WORDS: usize = 4;
 }
 
 /// Words of an entry in the table of rings.
@@ -131,10 +200,13 @@ pub(crate) mod row {
 
 /// Words of the observers' file.
 pub(crate) mod observers {
-    /// Tables, four words each as in a segment: slots, watched sensors, cursors, mailbox (reserved for knobs).
+    /// Tables, four words each as in a segment: slots, watched sensors, cursors, slots of the mailbox.
     pub(crate) const SLOTS: usize = 8;
     pub(crate) const WATCHED: usize = 12;
     pub(crate) const CURSORS: usize = 16;
+    pub(crate) const MAILBOX: usize = 20;
+    /// Not 0 when somebody has put something into the mailbox. On a line of memory that is rarely written.
+    pub(crate) const BELL: usize = 24;
     /// How many observers there can be: each has a byte in the word of a watched sensor.
     pub(crate) const CAPACITY: usize = 8;
     /// Words of the header.
@@ -152,6 +224,52 @@ pub(crate) mod slot {
     /// Words of a slot.
     pub(crate) const WORDS: usize = 8;
 }
+
+/// Words of a slot of the mailbox.
+pub(crate) mod letter {
+    /// A number that no other request has, written last; 0: free.
+    pub(crate) const TICKET: usize = 0;
+    /// Who has sent it.
+    pub(crate) const PID: usize = 1;
+    pub(crate) const START_TIME: usize = 2;
+    /// The stamp until which its sender counts as alive.
+    pub(crate) const LEASE: usize = 3;
+    /// 0: open; 1: it is to be done; 2: it is not.
+    pub(crate) const DECISION: usize = 4;
+    /// Index of the knob or action.
+    pub(crate) const TARGET: usize = 5;
+    /// 0: at once; 1: at the next steering point; 2: at a step.
+    pub(crate) const WHEN: usize = 6;
+    pub(crate) const STEP: usize = 7;
+    /// Bytes of the value.
+    pub(crate) const BYTES: usize = 8;
+    /// The sender's words about itself: UTF-8, filled up with zeros.
+    pub(crate) const LABEL: usize = 16;
+    pub(crate) const VALUE: usize = LABEL + super::LABEL_WORDS;
+    /// Words of a slot.
+    pub(crate) const WORDS: usize = VALUE + super::VALUE_WORDS;
+}
+
+/// Words of what a sender says about itself.
+pub(crate) const LABEL_WORDS: usize = 8;
+
+/// Words of the longest value of a knob.
+pub(crate) const VALUE_WORDS: usize = 128;
+
+/// Bytes of the longest value of a knob.
+pub(crate) const LONGEST_VALUE: usize = VALUE_WORDS * WORD;
+
+/// Requests in the mailbox at the same time.
+pub(crate) const MAIL_CAPACITY: usize = 16;
+
+/// Words of the cell of an answer.
+pub(crate) const ANSWER_WORDS: usize = 1 + 2 * (3 + answer::HEAD_WORDS + VALUE_WORDS);
+
+/// Bytes of the chunk with answers and values, which comes with the first knob or action.
+pub(crate) const STEERING_BYTES: usize = 128 << 10;
+
+/// Knobs and actions of one process.
+pub(crate) const KNOB_CAPACITY: usize = 128;
 
 /// Sensors of one process.
 pub(crate) const SENSOR_CAPACITY: usize = 512;
@@ -174,8 +292,11 @@ pub(crate) const SENSORS_AT: usize = PAGE;
 /// Byte offset of the table of rings.
 pub(crate) const RINGS_AT: usize = SENSORS_AT + SENSOR_CAPACITY * sensor::WORDS * WORD;
 
+/// Byte offset of the table of knobs.
+pub(crate) const KNOBS_AT: usize = RINGS_AT + RING_CAPACITY * ring::WORDS * WORD;
+
 /// Byte offset of the first texts.
-pub(crate) const TEXTS_AT: usize = RINGS_AT + RING_CAPACITY * ring::WORDS * WORD;
+pub(crate) const TEXTS_AT: usize = KNOBS_AT + KNOB_CAPACITY * knob::WORDS * WORD;
 
 /// Bytes of header, tables and first texts.
 pub(crate) const SEGMENT_BYTES: usize = TEXTS_AT + TEXT_BYTES;
@@ -184,7 +305,8 @@ pub(crate) const SEGMENT_BYTES: usize = TEXTS_AT + TEXT_BYTES;
 pub(crate) const SLOTS_AT: usize = observers::HEADER_WORDS * WORD;
 pub(crate) const WATCHED_AT: usize = PAGE;
 pub(crate) const CURSORS_AT: usize = WATCHED_AT + SENSOR_CAPACITY * WORD;
-pub(crate) const OBSERVERS_BYTES: usize = CURSORS_AT + RING_CAPACITY * observers::CAPACITY * WORD;
+pub(crate) const MAILBOX_AT: usize = CURSORS_AT + RING_CAPACITY * observers::CAPACITY * WORD;
+pub(crate) const OBSERVERS_BYTES: usize = MAILBOX_AT + MAIL_CAPACITY * letter::WORDS * WORD;
 
 /// Bits of a text's place that are its offset; the rest is its length.
 const TEXT_OFFSET_BITS: u32 = 40;

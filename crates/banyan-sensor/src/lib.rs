@@ -40,14 +40,17 @@
 //!   killed leaves it, until it is a day old or there are many.
 //! - After `fork` the child gets a segment of its own with its first event. After `exec` the new program starts afresh.
 
+mod action;
 mod cell;
 mod cleanup;
 mod clock;
 mod error;
 mod identity;
+mod knob;
 mod latest;
 mod layout;
 mod local;
+mod mailbox;
 mod memory;
 pub mod observe;
 mod payload;
@@ -58,14 +61,18 @@ mod ring;
 mod segment;
 mod sensor;
 mod span;
+mod steering;
 mod sync;
 
+pub use action::{Action, ActionOptions};
 pub use banyan_ndr::Record;
 pub use cell::{Counter, Gauge};
 pub use clock::{Clock, Moment, stamp};
 pub use error::SensorError;
 pub use identity::Identity;
+pub use knob::{Knob, KnobOptions, KnobValue, Setting};
 pub use policy::Policy;
 pub use process::{Status, status};
 pub use sensor::{Kind, Sensor, SensorOptions, prepare_thread};
 pub use span::{InSpan, Mark, Span, SpanEdge, Value};
+pub use steering::{Steering, SteeringEvent, steering, steering_patience, steering_point, step};

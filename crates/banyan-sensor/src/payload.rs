@@ -2,7 +2,8 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use banyan_ndr::Record;
+use banyan_ndr::typed::Wire;
+use banyan_ndr::{DecodeError, Record};
 
 /// Stores a plain record as it lies in memory. There are enough words for it.
 ///
@@ -29,6 +30,20 @@ pub(crate) fn store_bytes(bytes: &[u8], words: &[AtomicU64]) {
         last[..rest.len()].copy_from_slice(rest);
         word.store(u64::from_ne_bytes(last), Ordering::Relaxed);
     }
+}
+
+/// The value that lies in the first bytes of a word, if it is one.
+///
+/// # Panics
+/// When `T` does not lie in memory as in a record, or is longer.
+#[inline]
+pub(crate) fn load<T: Wire>(word: u64) -> Result<T, DecodeError> {
+    assert!(T::IN_PLACE && size_of::<T>() <= 8, "only values in place are loaded as they lie");
+    let bytes = word.to_ne_bytes();
+    T::check(&bytes[..size_of::<T>()])?;
+    // SAFETY: there are as many bytes, all initialised. By the promises of `Wire`, bytes that pass `check` are a valid
+    // value of a type in place; it borrows nothing, as nothing was lent to it.
+    Ok(unsafe { bytes.as_ptr().cast::<T>().read_unaligned() })
 }
 
 /// The first bytes of words.
@@ -74,6 +89,23 @@ mod tests {
         let memory = words(1);
         store(&Odd { name: *b"abc" }, &memory);
         assert_eq!(memory[0].load(Ordering::Relaxed).to_ne_bytes(), *b"abc\0\0\0\0\0");
+    }
+
+    #[derive(Record, Debug, PartialEq)]
+    struct Small {
+        flag: bool,
+        level: u16,
+    }
+
+    #[test]
+    fn a_value_in_a_word_is_loaded_if_it_is_one() {
+        assert_eq!(load::<f64>(0.5f64.to_bits()), Ok(0.5));
+        let word = |bytes: [u8; 8]| u64::from_ne_bytes(bytes);
+        let level = 7u16.to_ne_bytes();
+        let small = word([1, 0xee, level[0], level[1], 0xff, 0xff, 0xff, 0xff]);
+        assert_eq!(load::<Small>(small), Ok(Small { flag: true, level: 7 }), "whatever lies in the padding");
+        assert!(load::<Small>(word([2, 0, 0, 0, 0, 0, 0, 0])).is_err());
+        assert!(load::<bool>(word([2, 0, 0, 0, 0, 0, 0, 0])).is_err());
     }
 
     #[test]

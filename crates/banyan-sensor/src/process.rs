@@ -8,12 +8,18 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use banyan_ndr::Format;
 
 use crate::error::SensorError;
+use crate::knob::Adjustable;
 use crate::layout::{self, sensor};
 use crate::local::{Local, LocalRing};
+use crate::mailbox;
 use crate::memory::{self, Map};
 use crate::policy::{Lane, Policy};
 use crate::segment::{Maps, Segment};
 use crate::sensor::Kind;
+use crate::steering::memory::{SteeringMemory, quick as quick_of};
+use crate::steering::report::Report;
+use crate::steering::requests::{Entry, KnobDescription, Place, Requests, Run, Sender, Steerable, Todo};
+use crate::steering::{self, Outcome, Quick, Refusal, emit, prepare, publish_held};
 
 /// A sensor, as it is entered into segments.
 #[derive(Debug, Clone)]
@@ -66,13 +72,24 @@ pub(crate) struct Process {
     /// Where the segment was in memory when `fork` took it away.
     forked_from: Option<Maps>,
     sensors: Vec<Registered>,
+    /// Knobs and actions, and what is asked of them.
+    requests: Requests,
+    /// Memory of the segment that they have, from the first of them on.
+    steering: Option<&'static Map>,
     free: Vec<&'static Local>,
     /// Counts forks, so that rings of the parent are not used again.
     generation: u64,
 }
 
-static PROCESS: Mutex<Process> =
-    Mutex::new(Process { segment: None, forked_from: None, sensors: Vec::new(), free: Vec::new(), generation: 0 });
+static PROCESS: Mutex<Process> = Mutex::new(Process {
+    segment: None,
+    forked_from: None,
+    sensors: Vec::new(),
+    requests: Requests::new(),
+    steering: None,
+    free: Vec::new(),
+    generation: 0,
+});
 
 fn lock() -> MutexGuard<'static, Process> {
     PROCESS.lock().unwrap_or_else(PoisonError::into_inner)
@@ -157,6 +174,10 @@ impl Process {
         for (index, sensor) in self.sensors.iter().enumerate() {
             segment.add_sensor(index, &sensor.description, sensor.cell)?;
         }
+        for (index, registered) in self.requests.entries.iter().enumerate() {
+            segment.make_steering(self.steering)?;
+            segment.add_knob(index, registered)?;
+        }
         Ok(segment)
     }
 }
@@ -185,6 +206,135 @@ pub(crate) fn new_ring(lane: Lane) -> Option<LocalRing> {
     match &mut lock().segment {
         Some(Ok(segment)) => segment.add_ring(lane).ok(),
         _ => None,
+    }
+}
+
+/// What a knob or action has of the process.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct EnteredKnob {
+    pub(crate) entry: Entry,
+    /// Its index in the table, or one that no entry has.
+    pub(crate) index: usize,
+    /// Not 0 when something has come for this process.
+    pub(crate) bell: &'static AtomicU64,
+}
+
+/// Enters a knob or an action; one that is there already is found by its name.
+pub(crate) fn enter_knob(
+    description: &KnobDescription,
+    make: impl FnOnce() -> Entry,
+) -> Result<EnteredKnob, SensorError> {
+    let mut process = lock();
+    process.ensure_segment();
+    let name = || description.name.clone();
+    let found = process.requests.find(description).transpose();
+    let index = match found.map_err(|()| SensorError::Contradicts { name: name() })? {
+        Some(index) => index,
+        None => {
+            let entry = make();
+            let Some(index) = process.add_knob(description, entry)? else {
+                return Ok(EnteredKnob { entry, index: usize::MAX, bell: &NEVER });
+            };
+            index
+        }
+    };
+    let entry = process.requests.entries[index].entry;
+    drop(process);
+    // The sensor of changes, which takes the lock itself.
+    prepare();
+    let bell = quick().map_or(&NEVER, |quick| quick.bell);
+    Ok(EnteredKnob { entry, index, bell })
+}
+
+impl Process {
+    /// The index of a new knob or action; `None` where there is no segment.
+    fn add_knob(&mut self, description: &KnobDescription, entry: Entry) -> Result<Option<usize>, SensorError> {
+        let Some(Ok(segment)) = &mut self.segment else { return Ok(None) };
+        let index = self.requests.entries.len();
+        let too_many = || SensorError::TooManyKnobs { name: description.name.clone(), most: layout::KNOB_CAPACITY };
+        if index == layout::KNOB_CAPACITY {
+            return Err(too_many());
+        }
+        match segment.make_steering(self.steering) {
+            Ok(chunk) => self.steering = Some(chunk),
+            // There is no memory for it: it is not found, and cannot be steered.
+            Err(_) => return Ok(None),
+        }
+        let cell = match entry {
+            Entry::Knob(_) => segment.room_for_value(description.longest).ok_or_else(too_many)?,
+            Entry::Action(_) => 0..0,
+        };
+        let registered = Steerable { description: description.clone(), entry, cell };
+        if segment.add_knob(index, &registered).is_err() {
+            return Ok(None);
+        }
+        self.requests.entries.push(registered);
+        Ok(Some(index))
+    }
+
+    fn with_requests<R>(&mut self, act: impl FnOnce(&mut Requests, &SteeringMemory) -> R) -> Option<R> {
+        let Some(Ok(segment)) = &self.segment else { return None };
+        let done = act(&mut self.requests, segment.steering()?);
+        publish_held(self.requests.held());
+        Some(done)
+    }
+}
+
+/// Looks into the mailbox. Without `wait` it leaves that to another thread that has the lock.
+pub(crate) fn look(place: Place, wait: bool) -> Option<Todo> {
+    let mut process = if wait { lock() } else { PROCESS.try_lock().ok()? };
+    process.ensure_segment();
+    if let Some(Ok(segment)) = &process.segment {
+        // What comes from now on rings again.
+        mailbox::hear(quick_of(segment.maps).bell);
+    }
+    let mut todo = Todo::default();
+    process.with_requests(|requests, memory| requests.look(memory, place, &mut todo));
+    Some(todo)
+}
+
+/// Goes on without what is not decided.
+pub(crate) fn miss(place: Place) -> Todo {
+    let mut todo = Todo::default();
+    lock().with_requests(|requests, memory| requests.miss(memory, place, &mut todo));
+    todo
+}
+
+/// An action was run, or could not be.
+pub(crate) fn ran(run: &Run, was_done: bool) -> Option<Report> {
+    lock().with_requests(|requests, memory| requests.ran(memory, run, was_done))?
+}
+
+/// The program sets a knob of its own.
+pub(crate) fn set_knob(index: usize, knob: &dyn Adjustable, body: &[u8]) -> Result<(), Refusal> {
+    let mut process = lock();
+    let program = Sender { pid: std::process::id().into(), ..Sender::default() };
+    let set = process.with_requests(|requests, memory| {
+        let known = requests.entries.get(index).is_some();
+        known.then(|| {
+            let (old, new) = requests.set(memory, index, body, &program)?;
+            Ok(requests.report(&program, index, Outcome::Done, old, new))
+        })
+    });
+    // Nobody else sets it either: the lock is held.
+    let Some(set) = set.flatten() else { return knob.replace(body).map(|_| ()) };
+    drop(process);
+    emit(&[set?]);
+    Ok(())
+}
+
+/// What threads look at without the lock, if there is a segment.
+pub(crate) fn quick() -> Option<Quick> {
+    match &lock().segment {
+        Some(Ok(segment)) => Some(quick_of(segment.maps)),
+        _ => None,
+    }
+}
+
+/// Tells observers what the program says about steering.
+pub(crate) fn publish_steering() {
+    if let Some(Ok(segment)) = &lock().segment {
+        steering::memory::publish(segment.maps);
     }
 }
 
@@ -229,11 +379,15 @@ extern "C" fn after_fork_in_child() {
         let Some(mut process) = held.borrow_mut().take() else { return };
         process.generation += 1;
         process.free.clear();
+        process.requests.forget();
+        publish_held(0);
         if let Some(Ok(segment)) = process.segment.take() {
             // The next event of any sensor leads to `ensure_segment`.
             let maps = segment.leave();
             let watched = &maps.observers.words()[layout::WATCHED_AT / layout::WORD..];
             watched[..process.sensors.len()].iter().for_each(|word| word.store(u64::MAX, Ordering::Relaxed));
+            // So does the next look at a knob.
+            maps.observers.words()[layout::observers::BELL].store(u64::MAX, Ordering::Relaxed);
             process.forked_from = Some(maps);
         }
     });

@@ -12,13 +12,16 @@ use rustix::fs::{Mode, fstat};
 use crate::cleanup;
 use crate::clock::{Clock, monotonic};
 use crate::identity::Identity;
-use crate::layout::{self, WORD, chunk, header, observers, ring, sensor};
+use crate::layout::{self, WORD, chunk, header, knob, letter, observers, ring, sensor};
 use crate::local::LocalRing;
 use crate::memory::{Access, Map};
 use crate::place::{self, Place};
 use crate::policy::Lane;
 use crate::process::Description;
 use crate::ring::{Ring, Writer};
+use crate::steering::memory::SteeringMemory;
+use crate::steering::requests::{Entry, Sender, Steerable};
+use crate::steering::{self, NO_STEP, has_come_to};
 
 /// Bytes of a ring's data, unless [`RING_VARIABLE`] says otherwise: several thousand small events.
 const RING_BYTES: usize = 256 << 10;
@@ -58,6 +61,9 @@ pub(crate) struct Segment {
     texts: std::ops::Range<u64>,
     rings: usize,
     ring_bytes: usize,
+    steering: Option<SteeringMemory>,
+    /// Where in the file that memory is.
+    steering_at: u64,
 }
 
 impl Segment {
@@ -108,6 +114,8 @@ impl Segment {
             texts: layout::TEXTS_AT as u64..layout::SEGMENT_BYTES as u64,
             rings: 0,
             ring_bytes: ring_bytes(),
+            steering: None,
+            steering_at: 0,
             directory: place.path.clone(),
         };
         let mut token = [0; 8];
@@ -155,6 +163,9 @@ impl Segment {
         let rings = [layout::RINGS_AT, ring::WORDS * WORD, layout::RING_CAPACITY, 0];
         set_table(words, header::SENSORS, sensors);
         set_table(words, header::RINGS, rings);
+        set_table(words, header::KNOBS, [layout::KNOBS_AT, knob::WORDS * WORD, layout::KNOB_CAPACITY, 0]);
+        set(header::STEP, has_come_to().unwrap_or(NO_STEP));
+        steering::memory::publish(self.maps);
         set(header::BYTES, layout::SEGMENT_BYTES as u64);
         words[layout::MAGIC].store(layout::SEGMENT_MAGIC, Ordering::Release);
         Ok(())
@@ -173,6 +184,8 @@ impl Segment {
         set_table(words, observers::WATCHED, [layout::WATCHED_AT, WORD, capacity, capacity]);
         let cursors = layout::RING_CAPACITY;
         set_table(words, observers::CURSORS, [layout::CURSORS_AT, places * WORD, cursors, cursors]);
+        let mail = layout::MAIL_CAPACITY;
+        set_table(words, observers::MAILBOX, [layout::MAILBOX_AT, letter::WORDS * WORD, mail, mail]);
         words[layout::MAGIC].store(layout::OBSERVERS_MAGIC, Ordering::Release);
     }
 
@@ -281,6 +294,71 @@ impl Segment {
     /// The word that is not 0 while somebody watches a sensor.
     pub(crate) fn watched(&self, index: usize) -> &'static AtomicU64 {
         &self.maps.observers.words()[layout::WATCHED_AT / WORD + index]
+    }
+
+    /// Makes the memory that knobs and actions need. `chunk` is where it was before `fork`.
+    pub(crate) fn make_steering(&mut self, chunk: Option<&'static Map>) -> io::Result<&'static Map> {
+        if let Some(steering) = &self.steering {
+            return Ok(steering.chunk());
+        }
+        let (offset, bytes) = self.grow(layout::STEERING_BYTES)?;
+        let chunk = match chunk {
+            Some(chunk) => {
+                chunk.replace(self.file()?, offset)?;
+                chunk
+            }
+            None => leak(Map::new(self.file()?, offset, bytes, Access::Own)?),
+        };
+        let words = self.maps.main.words();
+        let table = [offset as usize, layout::ANSWER_WORDS * WORD, layout::MAIL_CAPACITY, 0];
+        set_table(words, header::ANSWERS, table);
+        words[header::ANSWERS + 3].store(layout::MAIL_CAPACITY as u64, Ordering::Release);
+        self.steering_at = offset;
+        self.steering = Some(SteeringMemory::new(self.maps, chunk));
+        Ok(chunk)
+    }
+
+    /// Memory for steering, if there is a knob or an action.
+    pub(crate) fn steering(&self) -> Option<&SteeringMemory> {
+        self.steering.as_ref()
+    }
+
+    /// Where a value can be shown.
+    pub(crate) fn room_for_value(&mut self, longest: usize) -> Option<std::ops::Range<usize>> {
+        self.steering.as_mut()?.room(longest)
+    }
+
+    /// Enters a knob or an action, and shows the knob's value.
+    pub(crate) fn add_knob(&mut self, index: usize, registered: &Steerable) -> io::Result<()> {
+        let Steerable { description, entry: what, cell } = registered;
+        let texts = [
+            (knob::NAME, self.text(description.name.as_bytes())?),
+            (knob::UNIT, self.text(description.unit.as_bytes())?),
+            (knob::DESCRIPTION, self.text(description.description.as_bytes())?),
+            (knob::FORMAT, self.text(description.format.map_or(&[], |format| format.encoded()))?),
+            (knob::LOW, self.text(&description.low)?),
+            (knob::HIGH, self.text(&description.high)?),
+        ];
+        let at = layout::KNOBS_AT / WORD + index * knob::WORDS;
+        let entry = &self.maps.main.words()[at..at + knob::WORDS];
+        let set = |word: usize, value: u64| entry[word].store(value, Ordering::Relaxed);
+        texts.into_iter().for_each(|(word, text)| set(word, text));
+        set(knob::FLAGS, description.flags);
+        set(knob::CELL, self.steering_at + (cell.start * WORD) as u64);
+        set(knob::CELL_BYTES, (cell.len() * WORD) as u64);
+        let kind = match what {
+            Entry::Knob(value) => {
+                if let Some(memory) = &mut self.steering {
+                    memory.claim(cell);
+                    memory.show(cell.clone(), &value.body(), &Sender::default(), None);
+                }
+                knob::IS_KNOB
+            }
+            Entry::Action(_) => knob::IS_ACTION,
+        };
+        entry[knob::KIND].store(kind, Ordering::Release);
+        self.maps.main.words()[header::KNOBS + 3].store(index as u64 + 1, Ordering::Release);
+        Ok(())
     }
 
     /// Makes a ring.

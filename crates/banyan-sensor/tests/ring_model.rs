@@ -1,14 +1,24 @@
-//! The protocols of rings and cells under a model checker: all interleavings of a writer and a reader with few switches
-//! between them, and all values that the memory model lets them see.
+//! The protocols of rings, cells and the mailbox under a model checker: all interleavings of a writer and a reader with few
+//! switches between them, and all values that the memory model lets them see.
 //!
 //! `cargo xtask test --only model` runs it.
 #![cfg(loom)]
 
 #[path = "../src/latest.rs"]
 mod latest;
+#[path = "../src/mailbox.rs"]
+mod mailbox;
 #[path = "../src/ring.rs"]
 #[expect(dead_code, reason = "the model uses part of it")]
 mod ring;
+mod layout {
+    //! Slots of the mailbox that are as short as can be.
+    pub(crate) mod letter {
+        pub(crate) const TICKET: usize = 0;
+        pub(crate) const LEASE: usize = 1;
+        pub(crate) const DECISION: usize = 2;
+    }
+}
 mod sync {
     //! The model's atomics.
     pub(crate) use loom::sync::atomic::{AtomicU64, Ordering, fence};
@@ -16,6 +26,7 @@ mod sync {
 
 use loom::sync::Arc;
 use loom::thread;
+use mailbox::Decision;
 use ring::{Found, Head, Ring, Writer, records};
 use sync::{AtomicU64, Ordering};
 
@@ -88,5 +99,50 @@ fn the_latest_event_is_whole_and_two_writers_count_every_one() {
         let own = u64::from(write(&cell, 5));
         let others = writer.join().unwrap();
         assert_eq!(latest::writes(&cell), own + others);
+    });
+}
+
+#[test]
+fn a_request_is_taken_whole_and_none_is_lost_that_was_rung_for() {
+    model(|| {
+        let memory = Arc::new((words(3), AtomicU64::new(0)));
+        let shared = memory.clone();
+        let observer = thread::spawn(move || {
+            for ticket in 1..=2 {
+                mailbox::put(&shared.0, ticket, &[ticket * 3, ticket * 7]);
+                mailbox::ring(&shared.1);
+            }
+        });
+        let (mut seen, mut taken) = (0, Vec::new());
+        for _ in 0..2 {
+            if memory.1.load(Ordering::Relaxed) != 0 {
+                mailbox::hear(&memory.1);
+                if let Some(ticket) = mailbox::take(&memory.0, seen, &mut taken) {
+                    assert!(ticket > seen);
+                    assert_eq!(taken, [ticket * 3, ticket * 7]);
+                    seen = ticket;
+                }
+            }
+        }
+        observer.join().unwrap();
+        assert!(seen == 2 || memory.1.load(Ordering::Relaxed) != 0, "who has heard the bell has seen the last request");
+    });
+}
+
+#[test]
+fn a_decision_counts_only_for_its_own_request() {
+    model(|| {
+        let slot = Arc::new(words(3));
+        mailbox::put(&slot, 1, &[11, mailbox::OPEN]);
+        let shared = slot.clone();
+        let observer = thread::spawn(move || {
+            // The first is given up, and another observer takes the slot.
+            mailbox::put(&shared, 2, &[12, mailbox::OPEN]);
+            mailbox::decide(&shared, mailbox::COMMIT);
+        });
+        let of_the_first = mailbox::decision(&slot, 1);
+        assert!(matches!(of_the_first, Decision::Open { lease: 11 } | Decision::Cancel), "{of_the_first:?}");
+        observer.join().unwrap();
+        assert_eq!((mailbox::decision(&slot, 1), mailbox::decision(&slot, 2)), (Decision::Cancel, Decision::Commit));
     });
 }

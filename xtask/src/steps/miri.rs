@@ -27,7 +27,7 @@ const VECTORS: Option<&str> = if cfg!(target_arch = "x86_64") { Some("-Ctarget-f
 const PROGRAM: [&str; 2] = ["--test", "typed"];
 
 /// The modules of `banyan-sensor` that work on memory which threads share.
-const SHARED: &[&str] = &["ring::", "latest::", "payload::"];
+const SHARED: &[&str] = &["ring::", "latest::", "mailbox::", "payload::", "steering::letter::"];
 
 /// Miri is a hundred times slower than the machine; the native run tries many random cases.
 const PROPTEST_CASES: &str = "1";

@@ -4,19 +4,28 @@
 //! has. [`Segment::observe`] registers an [`Observer`], for which the process writes events; [`Segment::read`] looks at what
 //! is there without registering: the last events of a process that has ended.
 //!
+//! [`Segment::knobs`] and [`Segment::actions`] list what can be steered. A [`Mailbox`] sends requests: to set a knob, or to run
+//! an action.
+//!
 //! Nothing here can make the observed process misbehave, and nothing in a segment is believed before it is checked.
 //! Counts are exact: of each watched sensor, `emitted = delivered + dropped + in flight` ([`Account`]).
 
 mod account;
+mod board;
 mod find;
+mod knobs;
+mod mailbox;
 mod observer;
 mod reader;
 mod rings;
 mod segment;
 
 pub use crate::cleanup::Bounds;
+pub use crate::steering::Refusal;
 pub use account::{Account, Dropped};
 pub use find::{Found, directories, find, find_in, remove_ended};
+pub use knobs::{ActionInfo, Bound, KnobInfo, SetBy, ShownValue};
+pub use mailbox::{Answer, Mailbox, Request, Ticket, When};
 pub use observer::Observer;
 pub use reader::{Event, Reader};
 pub use segment::{Reading, Segment, SegmentError, SensorInfo};

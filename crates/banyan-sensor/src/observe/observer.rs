@@ -1,26 +1,19 @@
 //! An observer: registered with a process, so that it writes the events that the observer wants.
 
 use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
-
-use rustix::fs::{FlockOperation, OFlags, flock, fstat};
 
 use super::account::Account;
+use super::board::Board;
 use super::reader::{Event, Reader};
-use super::segment::{Segment, SegmentError, SensorInfo, check_beginning, read_words};
+use super::segment::{Segment, SegmentError, SensorInfo};
 use crate::clock::{Clock, Moment};
 use crate::identity::start_time;
 use crate::layout::{self, WORD, observers, slot};
 use crate::local::{observer_byte, slot_word};
-use crate::memory::{Access, Map};
-use crate::place::{OBSERVERS, SEGMENT};
 
 /// How long an observer counts as alive after it has drained: ten seconds, and more where the counter is slower than 5 GHz.
 const LEASE_TICKS: u64 = 50_000_000_000;
 const LEASE_NANOSECONDS: u64 = 10_000_000_000;
-
-/// How long to wait for other observers that register.
-const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Watches sensors of a process. Others may watch at the same time; none sees or disturbs another.
 ///
@@ -29,8 +22,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub struct Observer {
     reader: Reader,
-    board: Map,
-    lock: std::os::fd::OwnedFd,
+    board: Board,
     place: usize,
     owner: u64,
     lapses: u64,
@@ -39,22 +31,9 @@ pub struct Observer {
 
 impl Observer {
     pub(super) fn register(segment: Segment) -> Result<Observer, SegmentError> {
-        let name = segment.path.file_name().and_then(|name| name.to_str()?.strip_suffix(SEGMENT));
-        let name = format!("{}{OBSERVERS}", name.ok_or_else(|| segment.damaged("its name"))?);
-        let file = segment.place.open_file(&name, OFlags::RDWR).map_err(|error| segment.io(error))?;
-        let path = segment.path.with_file_name(&name);
-        let head = read_words(&file, 0, observers::HEADER_WORDS).map_err(|error| segment.io(error))?;
-        check_beginning(&path, &head, layout::OBSERVERS_MAGIC)?;
-        let length = fstat(&file).map_err(|error| segment.io(error.into()))?.st_size;
-        // Layout 1 has one size; a later layout that this reader can read keeps what is here at its place.
-        let places = [observers::SLOTS, observers::WATCHED, observers::CURSORS].map(|table| head[table]);
-        let expected = [layout::SLOTS_AT, layout::WATCHED_AT, layout::CURSORS_AT].map(|at| at as u64);
-        if head[layout::TOKEN] != segment.token || length < layout::OBSERVERS_BYTES as i64 || places != expected {
-            return Err(segment.damaged("the observers' file"));
-        }
-        let board = Map::new(&file, 0, layout::OBSERVERS_BYTES, Access::Write).map_err(|error| segment.io(error))?;
+        let board = Board::open(&segment)?;
         let reader = Reader::from_now(segment)?;
-        let mut observer = Observer { reader, board, lock: file, place: 0, owner: 0, lapses: 0, moment_at: 0 };
+        let mut observer = Observer { reader, board, place: 0, owner: 0, lapses: 0, moment_at: 0 };
         observer.take_slot()?;
         Ok(observer)
     }
@@ -160,22 +139,8 @@ impl Observer {
 
     /// Takes a slot that is free, or whose observer is dead.
     fn take_slot(&mut self) -> Result<(), SegmentError> {
-        self.lock()?;
-        let taken = self.take_slot_locked();
-        // Closing the file would do the same.
-        let _ = flock(&self.lock, FlockOperation::Unlock);
-        taken
-    }
-
-    fn lock(&self) -> Result<(), SegmentError> {
-        let deadline = Instant::now() + PATIENCE;
-        while flock(&self.lock, FlockOperation::NonBlockingLockExclusive).is_err() {
-            if Instant::now() >= deadline {
-                return Err(SegmentError::Locked { path: self.segment().path().into() });
-            }
-            std::thread::sleep(Duration::from_millis(1));
-        }
-        Ok(())
+        let _locked = self.board.lock()?;
+        self.take_slot_locked()
     }
 
     fn take_slot_locked(&mut self) -> Result<(), SegmentError> {
@@ -209,7 +174,7 @@ impl Observer {
     fn is_free(&self, place: usize, now: u64) -> bool {
         let [owner, pid, start, lease] = [slot::OWNER, slot::PID, slot::START_TIME, slot::LEASE]
             .map(|word| self.board.words()[slot_word(place, word)].load(Ordering::Acquire));
-        owner == 0 || lease < now || u32::try_from(pid).ok().and_then(start_time) != Some(start)
+        owner == 0 || is_dead([pid, start, lease], now)
     }
 
     fn publish_cursors(&self) {
@@ -222,7 +187,7 @@ impl Observer {
     fn renew(&mut self) {
         let clock = self.segment().clock;
         let now = clock.now();
-        let ticks = if clock == Clock::Counter { LEASE_TICKS } else { LEASE_NANOSECONDS };
+        let ticks = lease_ticks(clock);
         self.word(slot::LEASE).store(now.saturating_add(ticks), Ordering::Relaxed);
         if now.saturating_sub(self.moment_at) > ticks / 50 {
             self.moment_at = now;
@@ -230,6 +195,16 @@ impl Observer {
             self.reader.learn_moment(moment);
         }
     }
+}
+
+/// Whether an observer is dead: its lease has passed, or its process has ended.
+pub(super) fn is_dead([pid, start, lease]: [u64; 3], now: u64) -> bool {
+    lease < now || u32::try_from(pid).ok().and_then(start_time) != Some(start)
+}
+
+/// How far ahead an observer's lease ends, in stamps.
+pub(super) fn lease_ticks(clock: Clock) -> u64 {
+    if clock == Clock::Counter { LEASE_TICKS } else { LEASE_NANOSECONDS }
 }
 
 fn cursor_word(ring: usize, place: usize) -> usize {

@@ -15,7 +15,7 @@ use super::reader::Reader;
 use super::rings::OpenRing;
 use crate::clock::{Clock, Moment};
 use crate::identity::Identity;
-use crate::layout::{self, WORD, header, ring, sensor, text_place};
+use crate::layout::{self, WORD, header, knob, ring, sensor, text_place};
 use crate::memory::{Access, Map};
 use crate::place::Place;
 use crate::policy::Policy;
@@ -62,6 +62,20 @@ pub enum SegmentError {
         /// The segment.
         path: PathBuf,
         /// How many there can be.
+        most: usize,
+    },
+    /// There is nothing in it that can be steered.
+    #[error("{}: the program has no knobs and no actions", path.display())]
+    NothingToSteer {
+        /// The segment.
+        path: PathBuf,
+    },
+    /// Every slot of the mailbox has a request that the program has not dealt with.
+    #[error("{}: all {most} slots of its mailbox are taken; the program comes to no steering point, or wait", path.display())]
+    MailboxFull {
+        /// The segment.
+        path: PathBuf,
+        /// How many there are.
         most: usize,
     },
     /// Another observer registers and does not finish.
@@ -127,6 +141,7 @@ pub struct Segment {
     pub(super) token: u64,
     sensors: Table,
     rings: Table,
+    knobs: Table,
 }
 
 /// The longest header with tables and texts that is mapped.
@@ -162,9 +177,10 @@ impl Segment {
             width: head[header::BASE_WIDTH],
         };
         let (sensors, rings) = (table(header::SENSORS, sensor::WORDS)?, table(header::RINGS, ring::WORDS)?);
+        let knobs = table(header::KNOBS, knob::WORDS)?;
         let identity = identity(&file, &head).map_err(io)?;
         let token = head[layout::TOKEN];
-        Ok(Segment { path: path.into(), place, file, main, identity, clock, base, token, sensors, rings })
+        Ok(Segment { path: path.into(), place, file, main, identity, clock, base, token, sensors, rings, knobs })
     }
 
     /// Whose it is.
@@ -233,6 +249,16 @@ impl Segment {
 
     pub(super) fn io(&self, source: io::Error) -> SegmentError {
         SegmentError::Io { path: self.path.clone(), source }
+    }
+
+    /// A word of the header.
+    pub(super) fn header(&self, word: usize) -> u64 {
+        self.main.words()[word].load(Ordering::Acquire)
+    }
+
+    /// The entries of the table of knobs.
+    pub(super) fn knob_entries(&self) -> impl Iterator<Item = (usize, &[AtomicU64])> {
+        (0..self.count(self.knobs)).filter_map(|index| Some((index, self.entry(self.knobs, index)?)))
     }
 
     fn entry(&self, table: Table, index: usize) -> Option<&[AtomicU64]> {
@@ -322,7 +348,17 @@ impl Segment {
         Map::new(&self.file, offset, bytes as usize, Access::Read).map_err(|error| self.io(error))
     }
 
-    fn text(&self, word: u64) -> Result<Vec<u8>, SegmentError> {
+    /// Maps words that may begin anywhere in the file; the number says at which word of the map.
+    pub(super) fn map_words(&self, offset: u64, bytes: u64) -> Result<(Map, usize), SegmentError> {
+        let before = offset % layout::PAGE as u64;
+        let aligned = offset.is_multiple_of(WORD as u64) && bytes.is_multiple_of(WORD as u64) && bytes <= LARGEST_MAIN;
+        if !aligned || bytes == 0 {
+            return Err(self.damaged("the place of a value"));
+        }
+        Ok((self.map(offset - before, bytes + before)?, before as usize / WORD))
+    }
+
+    pub(super) fn text(&self, word: u64) -> Result<Vec<u8>, SegmentError> {
         text(&self.file, word).map_err(|error| self.io(error))
     }
 }

@@ -54,11 +54,14 @@ fn acts_its_role() {
         Ok("storm") => storm(1),
         Ok("storms") => storm(4),
         Ok("kinds") => kinds(),
+        Ok("steered") => crate::steered::obey(),
+        Ok("steady") => crate::steered::step_steadily(),
+        Ok("whole") => crate::steered::watch_a_record(),
         _ => {}
     }
 }
 
-fn say(words: &str) {
+pub(crate) fn say(words: &str) {
     let mut out = std::io::stdout().lock();
     writeln!(out, "{words}").unwrap();
     out.flush().unwrap();

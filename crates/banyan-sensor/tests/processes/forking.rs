@@ -10,17 +10,24 @@ use crate::harness::{Program, wait_until};
 
 /// Makes a child that emits so many steps once somebody watches it, and waits for its end.
 pub(crate) fn fork_and_emit(step: &Sensor<Step>, count: u64) {
-    // SAFETY: the child emits events, which this is about, and ends without anything else.
-    let child = unsafe { libc::fork() };
-    assert!(child >= 0);
-    if child == 0 {
-        // It ends with the test, also with one that fails.
-        rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL)).unwrap();
+    in_a_child(|| {
         step.emit(&Step::new(0));
         while !step.is_watched() {
             std::thread::yield_now();
         }
         (0..count).for_each(|number| step.emit(&Step::new(number)));
+    });
+}
+
+/// Makes a child that acts, and waits for its end.
+pub(crate) fn in_a_child(act: impl FnOnce()) {
+    // SAFETY: the child uses sensors and knobs, which this is about, and ends without anything else.
+    let child = unsafe { libc::fork() };
+    assert!(child >= 0);
+    if child == 0 {
+        // It ends with the test, also with one that fails.
+        rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL)).unwrap();
+        act();
         // SAFETY: always is.
         unsafe { libc::_exit(0) };
     }
