@@ -27,9 +27,7 @@ pub(crate) fn encode(value: Scalar<'_>, bytes: &mut Vec<u8>) {
         }
         Scalar::Float(number) => {
             bytes.push(FLOAT);
-            // 0 and -0 are one value.
-            let number = if number == 0.0 { 0.0 } else { canonical(number) };
-            bytes.extend_from_slice(&sortable(number).to_be_bytes());
+            bytes.extend_from_slice(&sortable(canonical(number)).to_be_bytes());
         }
         Scalar::Text(text) => encode_text(text, bytes),
         Scalar::Character(character) => encode_text(character.encode_utf8(&mut [0; 4]), bytes),

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use banyan_ndr::{Buffer, Format};
+use banyan_ndr::{Buffer, Format, RecordView};
 use banyan_ranks::RankSet;
 use banyan_reduce::{Part, ReduceError, Reduction};
 
+use crate::plan::EVENTS;
 use crate::query::Windows;
 use crate::root::RootLimits;
 
@@ -21,6 +22,8 @@ pub(crate) struct Panes {
     over: BTreeMap<i64, Partial>,
     /// The last interval of the next window.
     next: i64,
+    /// Events of all intervals so far.
+    events: u64,
 }
 
 #[derive(Debug)]
@@ -53,6 +56,7 @@ impl Panes {
             waiting: BTreeMap::new(),
             over: BTreeMap::new(),
             next: i64::MIN,
+            events: 0,
         }
     }
 
@@ -71,6 +75,8 @@ impl Panes {
         while let Some(entry) = self.waiting.first_entry().filter(|entry| *entry.key() < until) {
             let (interval, partials) = entry.remove_entry();
             let merged = partial_of(&mut self.reduction, partials.values())?;
+            let events = merged.as_ref().and_then(|merged| events_of(&merged.format, &merged.body));
+            self.events = self.events.saturating_add(events.unwrap_or(0));
             if let Some(merged) = merged.filter(|_| interval >= self.next.saturating_sub(self.before)) {
                 self.over.insert(interval, merged);
             }
@@ -93,6 +99,11 @@ impl Panes {
         Ok(windows)
     }
 
+    /// Events of all intervals that are over.
+    pub(crate) fn events(&self) -> u64 {
+        self.events
+    }
+
     /// The window that ends with an interval.
     fn window(&mut self, last: i64) -> Result<WindowResult, ReduceError> {
         let first = last.saturating_sub(self.before);
@@ -103,6 +114,17 @@ impl Panes {
         let format = self.reduction.result(&mut body).expect("a window has an interval").clone();
         Ok(WindowResult { first, last, format, body })
     }
+}
+
+/// Events in a partial result, those of groups that did not fit among them.
+fn events_of(format: &Format, body: &[u8]) -> Option<u64> {
+    let record = RecordView::new(format, body).ok()?;
+    let Ok(groups) = record.get("groups") else { return record.value(EVENTS).ok() };
+    let ungrouped: u64 = record.value("ungrouped").ok()?;
+    groups.iter().ok()?.try_fold(ungrouped, |events, group| {
+        let group: u64 = group.ok()?.field(EVENTS).ok()?.get().ok()?;
+        events.checked_add(group)
+    })
 }
 
 /// What several partial results come to; none if there are none.

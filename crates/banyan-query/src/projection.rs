@@ -12,7 +12,7 @@ use crate::compile::Sort;
 use crate::place::Holds;
 use crate::plan::{Column, Form, KEY, Plan};
 use crate::program::{Leaf, Op, Program};
-use crate::scalar::Scalar;
+use crate::scalar::{Scalar, canonical};
 use crate::syntax::Context;
 
 /// How a column lies in projected records.
@@ -62,7 +62,7 @@ impl Layout {
             Layout::Unsigned => Type::Int { width: 8, signed: false },
             Layout::Wide => Type::Int { width: 16, signed: true },
             Layout::Float => Type::Float { width: 8 },
-            Layout::Flag => Type::Bool { width: 1 },
+            Layout::Flag => Type::Int { width: 1, signed: false },
             Layout::Bytes => Type::Bytes,
         }
     }
@@ -153,7 +153,8 @@ impl Written<'_> {
     /// A number for a column of numbers.
     pub(crate) fn number<'a>(layout: Layout, value: Scalar<'_>) -> Option<Written<'a>> {
         match (layout, value) {
-            (Layout::Float, value) => value.float().map(Written::Float),
+            // Which of 0 and -0 is the smallest must not depend on who came first.
+            (Layout::Float, value) => value.float().map(|number| Written::Float(canonical(number))),
             (_, Scalar::Integer(number)) => (-LARGEST..=LARGEST).contains(&number).then_some(Written::Integer(number)),
             (_, Scalar::Truth(truth)) => Some(Written::Integer(truth.into())),
             _ => None,

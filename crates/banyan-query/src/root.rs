@@ -117,7 +117,9 @@ impl RootSide {
     /// # Errors
     /// If it is no result of this query.
     pub fn result(&mut self, interval: i64, format: &Format, body: &[u8]) -> Result<(), RootError> {
-        self.rows_of(interval, interval, format, body)
+        let events = self.rows_of(interval, interval, format, body)?;
+        self.counts.events = self.counts.events.saturating_add(events);
+        Ok(())
     }
 
     /// Takes the partial result that these members have made of an interval.
@@ -139,7 +141,9 @@ impl RootSide {
     /// If one of them could not be reduced. Its interval is lost then; call again for the others.
     pub fn close(&mut self, until_interval: i64) -> Result<(), RootError> {
         let Some(panes) = &mut self.panes else { return Ok(()) };
-        for window in panes.close(until_interval)? {
+        let windows = panes.close(until_interval)?;
+        self.counts.events = panes.events();
+        for window in windows {
             self.rows_of(window.first, window.last, &window.format, &window.body)?;
         }
         Ok(())
@@ -201,8 +205,8 @@ impl RootSide {
         RootError::Stranger { wanted, query: self.query.to_string() }
     }
 
-    /// Makes the rows of the result of these intervals.
-    fn rows_of(&mut self, first: i64, last: i64, format: &Format, body: &[u8]) -> Result<(), RootError> {
+    /// Makes the rows of the result of these intervals, and returns how many events they have.
+    fn rows_of(&mut self, first: i64, last: i64, format: &Format, body: &[u8]) -> Result<u64, RootError> {
         let (Some(plan), Some(windows)) = (self.query.plan(), self.query.windows()) else {
             return Err(self.stranger("a result"));
         };
@@ -211,7 +215,6 @@ impl RootSide {
         let record = DynRecord::from_body(format, body, &Limits::default())?;
         let keys = self.query.syntax().keys.len();
         let result = result::read(plan, keys, &record.root).ok_or_else(|| self.stranger("a result"))?;
-        self.counts.events = self.counts.events.saturating_add(result.events).saturating_add(result.ungrouped);
         self.counts.ungrouped = self.counts.ungrouped.saturating_add(result.ungrouped);
         self.counts.cut = self.counts.cut.saturating_add(result.cut);
         for group in &result.groups {
@@ -228,7 +231,7 @@ impl RootSide {
             let (columns, values) = (Arc::clone(self.query.columns()), values.collect());
             self.ready.push_back(Row { version: self.version, begin, end, columns, values });
         }
-        Ok(())
+        Ok(result.events.saturating_add(result.ungrouped))
     }
 }
 

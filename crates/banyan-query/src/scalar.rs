@@ -61,9 +61,9 @@ impl<'a> Scalar<'a> {
     }
 }
 
-/// One NaN for all: which bits a NaN has depends on the processor.
+/// One NaN for all, as its bits depend on the processor, and 0 for -0, which is equal to it.
 pub(crate) fn canonical(number: f64) -> f64 {
-    if number.is_nan() { f64::NAN } else { number }
+    if number.is_nan() { f64::NAN } else { number + 0.0 }
 }
 
 /// Two numbers as one kind.

@@ -5,15 +5,15 @@
 
 use std::collections::BTreeMap;
 
-use banyan_ndr::RecordView;
+use banyan_ndr::{RecordView, Type};
 
 use super::body::{Reader, Writer};
 use super::cell::{Cell, Sender};
 use super::compiled::Evaluation;
-use super::input::Access;
+use super::input::{Access, datum};
 use super::layout::{Columns, Layout, Shape};
 use super::strip::Strip;
-use super::value::{Kind, Value};
+use super::value::{Datum, Kind, Value};
 use super::{Fault, Part, ReductionLimits, Specification};
 
 /// What has been seen of a wave.
@@ -125,14 +125,17 @@ impl State {
             State::Whole(cells) => return take_all(specification, cells, steps, parts, longest),
             State::Groups(groups) => groups,
         };
-        for (position, part) in parts.iter().enumerate() {
-            let at = |fault| (position, fault);
-            let record = RecordView::new(part.format, part.body).map_err(|error| at(error.into()))?;
-            let key = key(record, keys, longest).map_err(at)?;
-            if let Some(row) = groups.row(key, 1) {
-                let taken = take_all(specification, &mut row.cells, steps, std::slice::from_ref(part), longest);
-                taken.map_err(|(_, fault)| at(fault))?;
+        let mut rest = parts;
+        while let [first, ..] = rest {
+            let before = parts.len() - rest.len();
+            let (alike, others) = rest.split_at(alike(rest, keys));
+            let record = RecordView::new(first.format, first.body).map_err(|error| (before, error.into()))?;
+            let key = key(record, keys, longest).map_err(|fault| (before, fault))?;
+            if let Some(row) = groups.row(key, alike.len() as u64) {
+                let taken = take_all(specification, &mut row.cells, steps, alike, longest);
+                taken.map_err(|(position, fault)| (before + position, fault))?;
             }
+            rest = others;
         }
         Ok(())
     }
@@ -271,6 +274,27 @@ impl Groups {
         row.records = row.records.saturating_add(records);
         Some(row)
     }
+}
+
+/// How many records, from the first on, have one key: at least one. Only keys in fixed places are looked at.
+fn alike(parts: &[Part<'_>], keys: &[Option<Access>]) -> usize {
+    let is_alike = |pair: &&[Part<'_>]| {
+        keys.iter().all(|access| match access {
+            Some(Access::Place { at, ty }) => {
+                // What is wrong with one of them shows when its own key is made.
+                let [one, other] = [&pair[0], &pair[1]].map(|part| placed(part, ty, *at));
+                one.is_some() && one == other
+            }
+            _ => false,
+        })
+    };
+    1 + parts.windows(2).take_while(is_alike).count()
+}
+
+/// The value in a fixed place of a record; none where it is absent, or something is wrong with it.
+fn placed<'a>(part: &Part<'a>, ty: &Type, at: usize) -> Option<Datum<'a>> {
+    let record = RecordView::new(part.format, part.body).ok()?;
+    datum(record, ty, at).ok()?
 }
 
 /// The key of a record; none where a part of it is absent.

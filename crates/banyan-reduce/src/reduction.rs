@@ -108,34 +108,34 @@ impl Reduction {
 
     /// [`Reduction::add`] for several parts, which costs less than one by one.
     pub fn add_all(&mut self, parts: &[Part<'_>]) -> Result<(), ReduceError> {
+        self.add_parts(parts, true)
+    }
+
+    /// [`Reduction::add_all`] for records of one member, and for what was made of some of them before. Records with the same key
+    /// cost least side by side.
+    pub fn add_own(&mut self, parts: &[Part<'_>]) -> Result<(), ReduceError> {
+        self.add_parts(parts, false)
+    }
+
+    fn add_parts(&mut self, parts: &[Part<'_>], are_ordered: bool) -> Result<(), ReduceError> {
         let mut rest = parts;
         while let [first, ..] = rest {
-            let (now, later) = rest.split_at(self.check(first, rest)?);
+            let (now, later) = rest.split_at(self.check(first, rest, are_ordered)?);
             self.take(now).map_err(|(position, fault)| refused(&now[position], fault))?;
             rest = later;
         }
         Ok(())
     }
 
-    /// Takes records of one member, in its own order, and what was made of some of them before. As [`Reduction::add_all`], but the
-    /// parts may all be of one member.
-    pub fn add_own(&mut self, parts: &[Part<'_>]) -> Result<(), ReduceError> {
-        for part in parts {
-            self.last = None;
-            self.add(part)?;
-        }
-        Ok(())
-    }
-
     /// Looks at what can be seen from outside of the records that have the format of the first, or of one partial
     /// result. Returns how many these are.
-    fn check(&mut self, first: &Part<'_>, parts: &[Part<'_>]) -> Result<usize, ReduceError> {
+    fn check(&mut self, first: &Part<'_>, parts: &[Part<'_>], are_ordered: bool) -> Result<usize, ReduceError> {
         let (format, is_partial) = (first.format, first.is_partial);
         let longest = if format.has_references() { usize::MAX } else { format.size() };
         let sizes = format.size()..=longest;
         let alike = |part: &Part<'_>| std::ptr::eq(part.format, format) || part.format.id() == format.id();
         let parts = if is_partial { &parts[..1] } else { parts };
-        let (mut taken, mut last) = (0, self.last);
+        let (mut taken, mut last) = (0, self.last.filter(|_| are_ordered));
         for part in parts {
             if part.is_partial != is_partial || !alike(part) {
                 break;
@@ -150,7 +150,10 @@ impl Reduction {
             if !sizes.contains(&part.body.len()) {
                 return Err(refused(part, DecodeError::Size { found: part.body.len(), wanted: format.size() }.into()));
             }
-            (taken, last) = (taken + 1, Some(rank));
+            taken += 1;
+            if are_ordered {
+                last = Some(rank);
+            }
         }
         self.last = last;
         Ok(taken)

@@ -168,6 +168,19 @@ impl Large {
     }
 }
 
+/// Adds this machine's own floats, one of each of these parts; how many they were.
+pub(super) fn add_exactly(exact: &mut Exact, parts: &[Part<'_>], access: &Access) -> usize {
+    let (Access::Place { at, ty: Type::Float { width: 8 } }, Some(first)) = (access, parts.first()) else { return 0 };
+    if first.format.order() != ByteOrder::NATIVE {
+        return 0;
+    }
+    for part in parts {
+        let bytes = part.body[*at..].first_chunk().expect("as many bytes as a float has");
+        exact.add(f64::from_ne_bytes(*bytes));
+    }
+    parts.len()
+}
+
 /// Arrays that are added at once, at most.
 const AT_ONCE: usize = 16;
 

@@ -18,7 +18,7 @@ mod sketch;
 mod tests;
 mod top;
 
-use banyan_ndr::RecordView;
+use banyan_ndr::{RecordView, Type};
 use elements::Elements;
 use exact::Exact;
 use exact_elements::ExactElements;
@@ -146,8 +146,14 @@ impl Cell {
 
     /// Takes the first of these members' records at once, if that is faster; how many they were.
     pub(super) fn take_at_once(&mut self, parts: &[Part<'_>], access: &Access) -> usize {
-        match self {
-            Cell::Large(Large::Floats(elements)) => large::add_at_once(elements, parts, access),
+        match (self, access) {
+            (Cell::Large(Large::Floats(elements)), _) => large::add_at_once(elements, parts, access),
+            (Cell::Large(Large::Exact(exact)), _) => large::add_exactly(exact, parts, access),
+            (Cell::Count(count), Access::Place { ty: Type::Int { .. } | Type::Float { .. }, .. }) => {
+                // Numbers in their places are always there.
+                *count = count.saturating_add(parts.len() as u64);
+                parts.len()
+            }
             _ => 0,
         }
     }

@@ -10,4 +10,5 @@ mod resolve;
 mod walk;
 
 pub(super) use access::{Access, RunAccess};
+pub(super) use datum::datum;
 pub(super) use resolve::{Resolved, Unresolved};
