@@ -75,7 +75,7 @@ impl BackEnd {
         self.contribute_complete(stream, deadline)?;
         self.driver.formats().learn(format)?;
         let bodies = Bodies::one(format.id(), Bytes::copy_from_slice(body));
-        self.complete.insert(stream, (Wave(interval), bodies));
+        self.complete.insert(stream, (WaveNumber(interval), bodies));
         self.offer_complete(stream)?;
         self.set_going()?;
         if self.is_over { Err(self.end()) } else { Ok(()) }
@@ -96,7 +96,7 @@ impl BackEnd {
         self.ensure_intervals(stream)?;
         self.contribute_complete(stream, deadline)?;
         let mut has_looked = false;
-        while let Err(error) = self.driver.node_mut().pass_over(stream, Wave(interval)) {
+        while let Err(error) = self.driver.node_mut().pass_over(stream, WaveNumber(interval)) {
             match error {
                 SendError::Full => self.wait_for_room(stream, deadline, &mut has_looked)?,
                 SendError::Succeeded => return Err(TreeError::Succeeded { rank: self.rank() }),
