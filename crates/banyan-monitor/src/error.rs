@@ -36,6 +36,9 @@ pub enum MonitorError {
         /// How many there can be.
         most: usize,
     },
+    /// A value that knobs cannot be set to from here.
+    #[error("{0} cannot be sent to knobs; give a number of 64 bits at most, a truth value or a text")]
+    Value(String),
     /// The system refused.
     #[error("the system refused: {0}")]
     System(#[from] std::io::Error),

@@ -38,5 +38,7 @@ pub use error::MonitorError;
 pub use job::{Job, JobError};
 pub use ledger::{Ledger, REASONS, Row as LedgerRow, Totals};
 pub use banyan_query::Row;
-pub use observer::{Event, Feed, Observer, ObserverOptions, Rows, Tap};
+pub use observer::{
+    Acknowledgement, Change, Event, Feed, Knob, Observer, ObserverOptions, Outcome, Rows, Tap, When,
+};
 pub use probe::become_probe_if_asked;

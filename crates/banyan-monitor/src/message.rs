@@ -14,6 +14,8 @@ pub(crate) const ADD: u32 = 2;
 pub(crate) const REMOVE: u32 = 3;
 /// Tag, down: [`Ask`] for a ledger.
 pub(crate) const LEDGER: u32 = 4;
+/// Tag, down: [`Steer`].
+pub(crate) const STEER: u32 = 5;
 
 /// Tag, up: [`Appeared`].
 pub(crate) const APPEARED: u32 = 1;
@@ -33,6 +35,8 @@ pub(crate) const UNWATCHABLE: u32 = 7;
 pub(crate) const REFUSED: u32 = 8;
 /// Tag, up: [`Over`].
 pub(crate) const OVER: u32 = 9;
+/// Tag, up: [`Acks`].
+pub(crate) const ACKS: u32 = 10;
 
 /// Tag of results: [`Pieces`]. Rows have none.
 pub(crate) const PIECES: u32 = 2;
@@ -239,5 +243,95 @@ impl Batch {
         let is_sorted = self.ends.is_sorted();
         let end = self.ends.last().map_or(0, |end| *end as usize);
         (lengths.iter().all(|length| *length == count) && is_sorted && end == self.bodies.len()).then_some(count)
+    }
+}
+
+/// What is done with knobs, one after the other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Phase {
+    /// Tell which there are.
+    Look = 1,
+    /// Set, or run.
+    Set = 2,
+    /// Hold a value until it is decided.
+    Propose = 3,
+    /// It is to be set.
+    Commit = 4,
+    /// It is not to be set.
+    Cancel = 5,
+}
+
+/// A part of a change of a knob, or of running an action.
+#[derive(Debug, Clone, PartialEq, Record)]
+pub(crate) struct Steer {
+    pub(crate) serial: u64,
+    /// What belongs together: a proposal and its decision.
+    pub(crate) transaction: u64,
+    /// A [`Phase`].
+    pub(crate) phase: u32,
+    /// The name of the knob or action; empty for all.
+    pub(crate) knob: String,
+    pub(crate) is_action: bool,
+    pub(crate) value: SteerValue,
+    /// 0 at once, 1 at the next steering point, 2 at `step`.
+    pub(crate) when: u32,
+    pub(crate) step: u64,
+    /// Milliseconds that processes may take to answer.
+    pub(crate) limit: u64,
+}
+
+/// A value for a knob.
+#[derive(Debug, Clone, PartialEq, Default, Record)]
+pub(crate) struct SteerValue {
+    pub(crate) kind: u32,
+    pub(crate) integer: i64,
+    pub(crate) float: f64,
+    pub(crate) text: String,
+}
+
+impl SteerValue {
+    pub(crate) const INTEGER: u32 = 1;
+    pub(crate) const FLOAT: u32 = 2;
+    pub(crate) const TRUTH: u32 = 3;
+    pub(crate) const TEXT: u32 = 4;
+}
+
+/// What the processes of a host answer to a [`Steer`].
+#[derive(Debug, Clone, PartialEq, Record)]
+pub(crate) struct Acks {
+    pub(crate) serial: u64,
+    pub(crate) acks: Vec<Ack>,
+}
+
+/// What one process answers.
+#[derive(Debug, Clone, PartialEq, Default, Record)]
+pub(crate) struct Ack {
+    pub(crate) process: u32,
+    pub(crate) knob: String,
+    pub(crate) outcome: u32,
+    pub(crate) step: Option<u64>,
+    /// The value before, or now, as text.
+    pub(crate) old: String,
+    pub(crate) new: String,
+    pub(crate) stamp: u64,
+    pub(crate) why: String,
+    pub(crate) unit: String,
+    pub(crate) description: String,
+    pub(crate) range: String,
+    pub(crate) is_read_only: bool,
+}
+
+impl Ack {
+    pub(crate) const SHOWN: u32 = 1;
+    pub(crate) const HELD: u32 = 2;
+    pub(crate) const DONE: u32 = 3;
+    pub(crate) const REFUSED: u32 = 4;
+    pub(crate) const CANCELLED: u32 = 5;
+    pub(crate) const MISSED: u32 = 6;
+    pub(crate) const SILENT: u32 = 7;
+    pub(crate) const ENDED: u32 = 8;
+
+    pub(crate) fn of(process: u32, knob: &str) -> Ack {
+        Ack { process, knob: knob.into(), ..Ack::default() }
     }
 }

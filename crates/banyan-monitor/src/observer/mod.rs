@@ -8,14 +8,17 @@ mod options;
 mod order;
 mod rows;
 mod running;
+mod steering;
 mod tapping;
 mod worker;
 
 use std::fmt;
 use std::ops::Deref;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use banyan_boot::ProcessDistribution;
 use banyan_link::Deadline;
@@ -27,6 +30,7 @@ use feed::{Queue, Signal};
 pub use feed::Feed;
 use known::Known;
 pub use options::ObserverOptions;
+pub use steering::{Acknowledgement, Change, Knob, Outcome, When};
 use worker::{Command, Shared, Worker};
 
 use crate::catalogue::{Happening, Process, SensorInfo};
@@ -55,6 +59,9 @@ pub struct Observer {
     wake: Arc<Signal>,
     known: Arc<Mutex<Known>>,
     happenings: Feed<Happening>,
+    /// How long probes may take to answer, beyond what they wait for.
+    patience: Duration,
+    transactions: AtomicU64,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -80,7 +87,15 @@ impl Observer {
         };
         let worker = Worker::new(network, job.choice().clone(), options.clone(), shared)?;
         let thread = std::thread::Builder::new().name("banyan-observer".into()).spawn(move || worker.run())?;
-        Ok(Observer { commands, wake, known, happenings: Feed::new(happenings), thread: Some(thread) })
+        Ok(Observer {
+            commands,
+            wake,
+            known,
+            happenings: Feed::new(happenings),
+            patience: options.patience,
+            transactions: AtomicU64::new(1),
+            thread: Some(thread),
+        })
     }
 
     /// The processes that are watched now.
@@ -148,6 +163,14 @@ impl Observer {
         let (reply, answer) = channel();
         self.ask(Command::Ledger { limit: limit.into().instant(), reply })?;
         answer.recv().map_err(|_| MonitorError::Ended(None))?
+    }
+
+    fn process(&self, probe: u32, number: u32) -> Option<Arc<Process>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner).process(probe, number)
+    }
+
+    fn next_transaction(&self) -> u64 {
+        self.transactions.fetch_add(1, Ordering::Relaxed)
     }
 
     fn ask(&self, command: Command) -> Result<(), MonitorError> {

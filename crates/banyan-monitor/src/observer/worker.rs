@@ -24,8 +24,9 @@ use crate::error::MonitorError;
 use crate::job::Choice;
 use crate::ledger::Ledger;
 use crate::message::{
-    ADD, APPEARED, Add, Appeared, Ask, CHOOSE, Choose, DESCRIPTION, Description, ENTRIES, Entries, Entry, GONE, Gone, HAS,
-    Has, LEDGER, OVER, Over, REFUSED, REMOVE, Refused, Remove, STARTED, Started, UNWATCHABLE, Unwatchable,
+    ACKS, ADD, APPEARED, Ack, Acks, Add, Appeared, Ask, CHOOSE, Choose, DESCRIPTION, Description, ENTRIES, Entries,
+    Entry, GONE, Gone, HAS, Has, LEDGER, OVER, Over, REFUSED, REMOVE, Refused, Remove, STARTED, STEER, Started, Steer,
+    UNWATCHABLE, Unwatchable,
 };
 use crate::probe::MOST_WORKS;
 use crate::probe::asked::Way;
@@ -52,8 +53,23 @@ pub(super) enum Command {
     Remove { query: u32 },
     /// What became of all events.
     Ledger { limit: Option<Instant>, reply: Sender<Result<Ledger, MonitorError>> },
+    /// Something for knobs of all processes. Each probe's answers are passed on; the last word is which probes are silent.
+    Steer { steer: Steer, until: Instant, reply: Sender<Steered> },
     /// The observer is dropped.
     End,
+}
+
+/// What a probe has answered; or, at the end, the hosts of those that have not.
+pub(super) type Steered = Result<(u32, Vec<Ack>), Vec<String>>;
+
+/// Waits for what all probes answer to a request for knobs.
+struct Steering {
+    serial: u64,
+    missing: RankSet,
+    /// Hosts whose probes were lost meanwhile.
+    lost: Vec<String>,
+    limit: Instant,
+    reply: Sender<Steered>,
 }
 
 /// Waits until all probes have begun with a version.
@@ -96,6 +112,7 @@ pub(super) struct Worker {
     next_query: u32,
     beginnings: Vec<Beginning>,
     askings: Vec<Asking>,
+    steerings: Vec<Steering>,
     next_serial: u64,
     told: BTreeMap<u32, Told>,
 }
@@ -137,6 +154,7 @@ impl Worker {
             next_query: 1,
             beginnings: Vec::new(),
             askings: Vec::new(),
+            steerings: Vec::new(),
             next_serial: 1,
             told: BTreeMap::new(),
         })
@@ -177,6 +195,7 @@ impl Worker {
         drop(known);
         troubles.into_iter().for_each(|(query, why)| self.happen(Happening::Trouble { query, why }));
         self.see_limits();
+        self.see_steerings();
         if !is_more {
             self.wait()?;
         }
@@ -185,6 +204,7 @@ impl Worker {
 
     fn wait(&self) -> Result<(), TreeError> {
         let limits = self.beginnings.iter().map(|beginning| beginning.limit);
+        let limits = limits.chain(self.steerings.iter().map(|steering| steering.limit));
         let limits = limits.chain(self.askings.iter().filter_map(|asking| asking.limit));
         let now = Instant::now();
         let timeout = limits.min().map_or(LOOK_AROUND, |limit| limit.saturating_duration_since(now).min(LOOK_AROUND));
@@ -226,6 +246,12 @@ impl Worker {
                 self.next_serial += 1;
                 self.askings.push(Asking { serial, missing: self.present.clone(), limit, reply });
                 self.control.send(LEDGER, &Ask { serial })
+            }
+            Command::Steer { steer, until, reply } => {
+                let serial = self.next_serial;
+                self.next_serial += 1;
+                self.steerings.push(Steering { serial, missing: self.present.clone(), lost: Vec::new(), limit: until, reply });
+                self.control.send(STEER, &Steer { serial, ..steer })
             }
             Command::End => Ok(()),
         }
@@ -310,6 +336,11 @@ impl Worker {
         self.running.values_mut().for_each(|running| running.lose(probe));
         self.beginnings.iter_mut().for_each(|beginning| strike(&mut beginning.missing, probe));
         self.askings.iter_mut().for_each(|asking| strike(&mut asking.missing, probe));
+        let host = self.host(probe);
+        for steering in self.steerings.iter_mut().filter(|steering| steering.missing.contains(probe)) {
+            strike(&mut steering.missing, probe);
+            steering.lost.push(host.clone());
+        }
     }
 
     /// Probes that are back may have missed what was said.
@@ -361,6 +392,14 @@ impl Worker {
                 let Started { query, version } = wave.read()?;
                 let begun = self.beginnings.iter_mut().filter(|it| (it.query, it.version) == (query, version));
                 begun.for_each(|beginning| strike(&mut beginning.missing, probe));
+            }
+            ACKS => {
+                let Acks { serial, acks } = wave.read()?;
+                if let Some(steering) = self.steerings.iter_mut().find(|steering| steering.serial == serial) {
+                    strike(&mut steering.missing, probe);
+                    // Whoever asked may have gone.
+                    let _ = steering.reply.send(Ok((probe, acks)));
+                }
             }
             ENTRIES => self.hear_entries(probe, wave.read()?),
             REFUSED => {
@@ -417,6 +456,17 @@ impl Worker {
             let rows = balance::rows(&self.told, &queries, &known, &silent);
             drop(known);
             let _ = reply.send(Ok(Ledger { rows, delivered, unknown: self.names(&silent) }));
+        }
+    }
+
+    /// Says who is silent to those whose requests for knobs are answered, or have waited long enough.
+    fn see_steerings(&mut self) {
+        let now = Instant::now();
+        let is_due = |steering: &mut Steering| steering.missing.is_empty() || steering.limit <= now;
+        let due: Vec<Steering> = self.steerings.extract_if(.., is_due).collect();
+        for Steering { missing, mut lost, reply, .. } in due {
+            lost.extend(self.names(&missing));
+            let _ = reply.send(Err(lost));
         }
     }
 

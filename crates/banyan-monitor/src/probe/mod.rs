@@ -7,6 +7,7 @@ pub(crate) mod asked;
 mod finder;
 mod pace;
 mod process;
+mod steering;
 mod tally;
 mod tap;
 pub(crate) mod time;
@@ -26,14 +27,16 @@ use banyan_tree::{BackEnd, Incoming, StreamId, TreeError};
 use finder::Finder;
 use pace::Pace;
 use process::{Process, Watched};
+use steering::Steering;
 use time::{Correction, monotonic};
 use work::{Doing, Work};
 
 use crate::catalogue::kind_number;
 use crate::job::Chooser;
 use crate::message::{
-    ADD, APPEARED, Add, Appeared, Ask, CHOOSE, Choose, DESCRIPTION, Description, ENTRIES, Entries, Entry, GONE, Gone, HAS,
-    Has, LEDGER, MANY, OVER, Over, REFUSED, REMOVE, Refused, Remove, STARTED, Started, UNWATCHABLE, Unwatchable,
+    ACKS, ADD, APPEARED, Acks, Add, Appeared, Ask, CHOOSE, Choose, DESCRIPTION, Description, ENTRIES, Entries, Entry,
+    GONE, Gone, HAS, Has, LEDGER, MANY, OVER, Over, REFUSED, REMOVE, Refused, Remove, STARTED, STEER, Started,
+    UNWATCHABLE, Unwatchable,
 };
 
 /// The first argument of a probe.
@@ -47,6 +50,12 @@ const MOST_PROCESSES: usize = 16_384;
 
 /// Sensors that are described at most.
 const MOST_DESCRIPTIONS: usize = 65_536;
+
+/// How long a probe waits until it knows the front-end's clock, before it begins with queries.
+const CLOCK_PATIENCE: Duration = Duration::from_secs(3);
+
+/// How often it looks for that.
+const CLOCK_LOOK: Duration = Duration::from_millis(5);
 
 /// Entries of versions that are over, which are kept one by one.
 const MOST_FINISHED: usize = 16_384;
@@ -96,6 +105,7 @@ enum News {
     Unwatchable(Unwatchable),
     Refused(Refused),
     Over(Over),
+    Acks(Acks),
 }
 
 struct Probe {
@@ -118,6 +128,10 @@ struct Probe {
     descriptions: BTreeMap<Described, u32>,
     news: VecDeque<News>,
     told_progress: Instant,
+    steering: Steering,
+    /// What came before the clock of the front-end was known, and until when to wait for that.
+    early: Vec<Add>,
+    clock_until: Instant,
 }
 
 /// What makes two sensors one.
@@ -160,6 +174,9 @@ impl Probe {
             descriptions: BTreeMap::new(),
             news: VecDeque::new(),
             told_progress: Instant::now(),
+            steering: Steering::default(),
+            early: Vec::new(),
+            clock_until: Instant::now() + CLOCK_PATIENCE,
         })
     }
 
@@ -174,6 +191,11 @@ impl Probe {
         if self.chooser.is_some() && now >= self.pace.due() {
             self.drain_all(now);
         }
+        if !self.early.is_empty() && self.knows_clock() {
+            std::mem::take(&mut self.early).into_iter().for_each(|add| self.add(add));
+        }
+        let answers = self.steering.answers(&self.processes);
+        self.news.extend(answers.into_iter().map(News::Acks));
         self.send()?;
         let mut has_come = false;
         while let Some(incoming) = self.back_end.try_recv()? {
@@ -185,6 +207,8 @@ impl Probe {
 
     fn wait(&mut self) -> Result<(), TreeError> {
         let due = self.chooser.as_ref().map(|_| self.pace.due().min(self.finder.due()));
+        let clock = (!self.early.is_empty()).then(|| Instant::now() + CLOCK_LOOK);
+        let due = [due, clock, self.steering.due()].into_iter().flatten().min();
         let timeout = due.map(|due| due.saturating_duration_since(Instant::now()));
         let mut ready: Vec<Ready> = Vec::new();
         self.poller.wait_asleep(timeout, &mut ready)?;
@@ -206,7 +230,9 @@ impl Probe {
                     self.finder.hurry();
                 }
             }
-            ADD => self.add(incoming.read()?),
+            ADD if self.knows_clock() => self.add(incoming.read()?),
+            ADD => self.early.push(incoming.read()?),
+            STEER => self.steering.obey(&incoming.read()?, &self.processes),
             REMOVE => self.remove(incoming.read::<Remove>()?.query),
             LEDGER => self.tell_ledger(incoming.read::<Ask>()?.serial),
             // Of a later release.
@@ -260,9 +286,15 @@ impl Probe {
         self.correction(now).correct(now)
     }
 
-    /// From the clock of this host to that of the front-end.
+    /// From the clock of this host to that of the front-end. Where nothing is known of that, they are taken for one.
     fn correction(&mut self, now: i64) -> Correction {
-        Correction::new(&Estimate::own(now), now)
+        let estimate = self.back_end.clock().unwrap_or_else(|| Estimate::own(now));
+        Correction::new(&estimate, now)
+    }
+
+    /// Whether times of events can be corrected, or nobody will say how.
+    fn knows_clock(&mut self) -> bool {
+        Instant::now() >= self.clock_until || self.back_end.clock().is_some()
     }
 
     fn remove(&mut self, query: u32) {
@@ -442,6 +474,7 @@ impl Probe {
     /// A process has ended: its last events are read.
     fn end(&mut self, number: u32, why: Option<String>) {
         let Some(mut process) = self.processes.remove(&number) else { return };
+        self.steering.forget(number);
         if why.is_none() && process.is_wanted() {
             let correction = self.correction(monotonic());
             // What cannot be read is lost, and was counted as far as it could be.
@@ -483,6 +516,7 @@ impl Probe {
                 News::Started(record) => end.send_tagged_timeout(control, STARTED, record, now),
                 News::Entries(record) => end.send_tagged_timeout(control, ENTRIES, record, now),
                 News::Refused(record) => end.send_tagged_timeout(control, REFUSED, record, now),
+                News::Acks(record) => end.send_tagged_timeout(control, ACKS, record, now),
                 News::Over(record) => end.send_tagged_timeout(control, OVER, record, now),
                 News::Unwatchable(record) => end.send_tagged_timeout(control, UNWATCHABLE, record, now),
             };

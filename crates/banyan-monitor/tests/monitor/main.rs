@@ -11,6 +11,7 @@ mod other;
 mod program;
 mod queries;
 mod setup;
+mod steering;
 mod taps;
 
 use std::process::ExitCode;
@@ -40,4 +41,6 @@ const TESTS: &[harness::Test] = tests![
     queries::sliding_windows_are_put_together_at_the_observer,
     queries::a_query_that_does_not_fit_a_format_is_refused_by_name,
     queries::a_query_is_replaced_three_times_while_programs_and_agents_are_killed_and_the_ledger_balances,
+    steering::a_knob_is_set_in_all_processes_and_each_acknowledges_or_says_why_not,
+    steering::a_knob_changes_at_one_step_in_all_processes_or_in_none,
 ];

@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitCode, Stdio};
 
-use banyan_sensor::{Record, Sensor};
+use banyan_sensor::{Action, Knob, Record, Sensor};
 use rustix::process::{Pid, Signal, kill_process};
 
 /// The first argument of the program.
@@ -32,6 +32,9 @@ pub(crate) struct Note {
 /// Does what it is told by its standard input.
 pub(crate) fn run() -> ExitCode {
     let step = Sensor::<Step>::options("solver.step").unit("1").description("one step").build().unwrap();
+    let dt = Knob::options("solver.dt", 0.5).range(1e-6..=1.0).unit("s").build().unwrap();
+    let _checkpoint = Action::new("checkpoint", || ()).unwrap();
+    let mut steps = 0;
     say("ready");
     let mut n = 0;
     for line in std::io::stdin().lock().lines().map_while(Result::ok) {
@@ -45,6 +48,13 @@ pub(crate) fn run() -> ExitCode {
             "drip" => (0..count).for_each(|_| {
                 emit(&step, &mut n, 1);
                 std::thread::sleep(std::time::Duration::from_micros(50));
+            }),
+            // Steps of a solver, each with an event that has the value of the knob.
+            "march" => (0..count).for_each(|_| {
+                banyan_sensor::step(steps);
+                step.emit(&Step { n: steps, residual: dt.get() });
+                steps += 1;
+                std::thread::sleep(std::time::Duration::from_millis(1));
             }),
             "note" => Sensor::<Note>::new("solver.note").unwrap().emit(&Note { text: format!("{count} steps") }),
             _ => break,
