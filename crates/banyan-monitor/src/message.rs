@@ -16,6 +16,8 @@ pub(crate) const REMOVE: u32 = 3;
 pub(crate) const LEDGER: u32 = 4;
 /// Tag, down: [`Steer`].
 pub(crate) const STEER: u32 = 5;
+/// Tag, down: who is there? Comes with a [`Hello`] that says nothing. Up: [`Hello`].
+pub(crate) const HELLO: u32 = 11;
 
 /// Tag, up: [`Appeared`].
 pub(crate) const APPEARED: u32 = 1;
@@ -48,6 +50,14 @@ pub(crate) const LAST: u32 = 3;
 pub(crate) struct Choose {
     pub(crate) choice: Choice,
     pub(crate) host: String,
+    /// Another probe watches the same processes: this one has nothing to do.
+    pub(crate) is_idle: bool,
+}
+
+/// Whose processes a probe sees: probes that say the same see the same.
+#[derive(Debug, Clone, PartialEq, Record)]
+pub(crate) struct Hello {
+    pub(crate) machine: String,
 }
 
 /// A new query or tap, or a new version of one. Told again it changes nothing.

@@ -25,7 +25,7 @@ use crate::job::Choice;
 use crate::ledger::Ledger;
 use crate::message::{
     ACKS, ADD, APPEARED, Ack, Acks, Add, Appeared, Ask, CHOOSE, Choose, DESCRIPTION, Description, ENTRIES, Entries,
-    Entry, GONE, Gone, HAS, Has, LEDGER, OVER, Over, REFUSED, REMOVE, Refused, Remove, STARTED, STEER, Started, Steer,
+    Entry, GONE, Gone, HAS, HELLO, Has, Hello, LEDGER, OVER, Over, REFUSED, REMOVE, Refused, Remove, STARTED, STEER, Started, Steer,
     UNWATCHABLE, Unwatchable,
 };
 use crate::probe::MOST_WORKS;
@@ -108,6 +108,8 @@ pub(super) struct Worker {
     happenings: Arc<Queue<Happening>>,
     lost_happenings: u64,
     present: RankSet,
+    /// Probes whose processes others watch.
+    doubles: RankSet,
     running: BTreeMap<u32, Running>,
     next_query: u32,
     beginnings: Vec<Beginning>,
@@ -134,8 +136,11 @@ impl Worker {
     ) -> Result<Worker, MonitorError> {
         let control = network.open(&network.everyone(), without_waves())?;
         let hosts: Vec<String> = network.session().hosts().map(str::to_owned).collect();
-        let choose = |host: &String| Choose { choice: choice.clone(), host: host.clone() };
-        control.scatter(CHOOSE, &hosts.iter().map(choose).collect::<Vec<_>>())?;
+        let doubles = doubles(&network, &control, options.patience)?;
+        let choose = |(probe, host): (u32, &String)| {
+            Choose { choice: choice.clone(), host: host.clone(), is_idle: doubles.contains(probe) }
+        };
+        control.scatter(CHOOSE, &(0..).zip(&hosts).map(choose).collect::<Vec<_>>())?;
         let present = network.members();
         let Shared { commands, wake, known, happenings } = shared;
         Ok(Worker {
@@ -150,6 +155,7 @@ impl Worker {
             happenings,
             lost_happenings: 0,
             present,
+            doubles,
             running: BTreeMap::new(),
             next_query: 1,
             beginnings: Vec::new(),
@@ -346,7 +352,8 @@ impl Worker {
     /// Probes that are back may have missed what was said.
     fn tell_all(&mut self, probes: &RankSet) -> Result<(), TreeError> {
         for probe in probes.iter() {
-            let choose = Choose { choice: self.choice.clone(), host: self.host(probe) };
+            let is_idle = self.doubles.contains(probe);
+            let choose = Choose { choice: self.choice.clone(), host: self.host(probe), is_idle };
             self.control.send_to(&[probe].into_iter().collect(), CHOOSE, &choose)?;
         }
         for add in self.running.values().filter_map(Running::newest) {
@@ -508,6 +515,28 @@ fn stream_of(query: &Query) -> (StreamOptions, i64) {
 /// Single records, each once, whatever happens to agents.
 fn without_waves() -> StreamOptions {
     StreamOptions::default().up_at(Where::Everywhere, PASS, "").synchronised(Synchronisation::None)
+}
+
+/// Probes that see what another one sees: several names may be those of one machine. Its processes are watched once.
+fn doubles(network: &Network, control: &Stream, patience: Duration) -> Result<RankSet, MonitorError> {
+    control.send(HELLO, &Hello { machine: String::new() })?;
+    let until = Instant::now() + patience;
+    let mut machines: BTreeMap<String, u32> = BTreeMap::new();
+    let (mut heard, mut doubles) = (RankSet::new(), RankSet::new());
+    while !network.members().difference(&heard).is_empty() {
+        let wave = match control.recv_timeout(until) {
+            Err(TreeError::TimedOut) => break,
+            wave => wave?,
+        };
+        let Some(probe) = wave.members().only() else { continue };
+        let Hello { machine } = wave.read()?;
+        heard.insert(probe);
+        let first = *machines.entry(machine).or_insert(probe);
+        if first != probe {
+            doubles.insert(probe);
+        }
+    }
+    Ok(doubles)
 }
 
 /// One of those that are waited for is not any more.

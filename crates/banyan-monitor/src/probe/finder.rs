@@ -1,6 +1,8 @@
 //! Finds segments: at once where the kernel tells of files, and by looking now and then.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use banyan_sensor::observe::{Found, directories, find};
@@ -69,4 +71,16 @@ impl Finder {
             }
         }
     }
+}
+
+/// Which segments this process sees: names of directories, and of what holds them.
+pub(super) fn machine() -> String {
+    let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    let device = |path: &Path| {
+        let mut there = path.ancestors().filter_map(|path| std::fs::metadata(path).ok());
+        there.next().map_or(0, |metadata| metadata.dev())
+    };
+    let directories = directories();
+    let named = directories.iter().map(|path| format!("{}:{}", path.display(), device(path)));
+    format!("{} {}", boot.trim(), named.collect::<Vec<_>>().join(" "))
 }

@@ -35,7 +35,7 @@ use crate::catalogue::kind_number;
 use crate::job::Chooser;
 use crate::message::{
     ACKS, ADD, APPEARED, Acks, Add, Appeared, Ask, CHOOSE, Choose, DESCRIPTION, Description, ENTRIES, Entries, Entry,
-    GONE, Gone, HAS, Has, LEDGER, MANY, OVER, Over, REFUSED, REMOVE, Refused, Remove, STARTED, STEER, Started,
+    GONE, Gone, HAS, HELLO, Has, Hello, LEDGER, MANY, OVER, Over, REFUSED, REMOVE, Refused, Remove, STARTED, STEER, Started,
     UNWATCHABLE, Unwatchable,
 };
 
@@ -96,6 +96,7 @@ fn run() -> Result<(), TreeError> {
 
 /// What is told of processes and sensors.
 enum News {
+    Hello(Hello),
     Appeared(Appeared),
     Gone(Gone),
     Description(Description),
@@ -116,6 +117,7 @@ struct Probe {
     chooser: Option<Chooser>,
     /// The name by which the observer knows this host.
     host: String,
+    is_idle: bool,
     /// The stream of what front-end and probe tell each other.
     control: Option<StreamId>,
     processes: BTreeMap<u32, Process>,
@@ -165,6 +167,7 @@ impl Probe {
             pace: Pace::new(),
             chooser: None,
             host: String::new(),
+            is_idle: false,
             control: None,
             processes: BTreeMap::new(),
             next_process: 0,
@@ -220,11 +223,15 @@ impl Probe {
 
     fn obey(&mut self, incoming: &Incoming) -> Result<(), TreeError> {
         match incoming.tag {
+            HELLO => {
+                self.control = Some(incoming.stream);
+                self.news.push_back(News::Hello(Hello { machine: finder::machine() }));
+            }
             CHOOSE => {
                 self.control = Some(incoming.stream);
                 if self.chooser.is_none() {
-                    let Choose { choice, host } = incoming.read()?;
-                    self.host = host;
+                    let Choose { choice, host, is_idle } = incoming.read()?;
+                    (self.host, self.is_idle) = (host, is_idle);
                     // The observer has checked it.
                     self.chooser = Chooser::new(choice).ok();
                     self.finder.hurry();
@@ -323,6 +330,9 @@ impl Probe {
     /// Takes in what has come and gone of processes.
     fn look(&mut self) {
         let found = self.finder.look();
+        if self.is_idle {
+            return;
+        }
         let by_path: BTreeMap<&Path, &Found> = found.iter().map(|found| (found.path.as_path(), found)).collect();
         self.known.retain(|path| by_path.contains_key(path.as_path()));
         for found in &found {
@@ -509,6 +519,7 @@ impl Probe {
             let now = Instant::now();
             let end = &mut self.back_end;
             let sent = match news {
+                News::Hello(record) => end.send_tagged_timeout(control, HELLO, record, now),
                 News::Appeared(record) => end.send_tagged_timeout(control, APPEARED, record, now),
                 News::Gone(record) => end.send_tagged_timeout(control, GONE, record, now),
                 News::Description(record) => end.send_tagged_timeout(control, DESCRIPTION, record, now),
