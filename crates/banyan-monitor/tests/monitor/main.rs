@@ -7,6 +7,7 @@ mod harness;
 #[path = "../../../banyan-boot/tests/sessions/relatives.rs"]
 mod relatives;
 
+mod mpi;
 mod other;
 mod program;
 mod queries;
@@ -23,6 +24,7 @@ fn main() -> ExitCode {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words[..] {
         [program::ROLE] => program::run(),
+        [program::RANK] => program::run_as_rank(),
         [other::ROLE, directory] => other::run(directory),
         _ => harness::run(TESTS, None, &[harness::ONE]),
     }
@@ -42,5 +44,6 @@ const TESTS: &[harness::Test] = tests![
     queries::a_query_that_does_not_fit_a_format_is_refused_by_name,
     queries::a_query_is_replaced_three_times_while_programs_and_agents_are_killed_and_the_ledger_balances,
     steering::a_knob_is_set_in_all_processes_and_each_acknowledges_or_says_why_not,
+    mpi::a_job_of_open_mpi_is_watched_from_its_middle_to_its_end,
     steering::a_knob_changes_at_one_step_in_all_processes_or_in_none,
 ];

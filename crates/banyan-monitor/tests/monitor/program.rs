@@ -10,6 +10,9 @@ use rustix::process::{Pid, Signal, kill_process};
 /// The first argument of the program.
 pub(crate) const ROLE: &str = "program";
 
+/// The first argument of a program that takes steps until it is ended.
+pub(crate) const RANK: &str = "rank";
+
 /// An event whose parts tell whether they belong together.
 #[derive(Record, Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Step {
@@ -60,6 +63,16 @@ pub(crate) fn run() -> ExitCode {
             _ => break,
         }
         say(&format!("done {n}"));
+    }
+    ExitCode::SUCCESS
+}
+
+/// Takes steps until it is ended.
+pub(crate) fn run_as_rank() -> ExitCode {
+    let step = Sensor::<Step>::new("solver.step").unwrap();
+    for n in 0.. {
+        step.emit(&Step::new(n));
+        std::thread::sleep(std::time::Duration::from_millis(1));
     }
     ExitCode::SUCCESS
 }

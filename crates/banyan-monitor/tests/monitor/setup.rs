@@ -46,7 +46,7 @@ impl Stage {
         OtherObserver::start(&self.directory)
     }
 
-    fn path(&self, host: usize) -> PathBuf {
+    pub(crate) fn path(&self, host: usize) -> PathBuf {
         self.directory.join(&self.hosts[host])
     }
 
