@@ -46,7 +46,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// Halves the time step, at the same step in all processes.
 fn halve(observer: &Observer) -> Result<(), Box<dyn std::error::Error>> {
     let knobs = observer.knobs(LIMIT)?;
-    let values = knobs.iter().filter(|knob| knob.name == "example.dt").filter_map(|knob| knob.value.parse::<f64>().ok());
+    let values =
+        knobs.iter().filter(|knob| knob.name == "example.dt").filter_map(|knob| knob.value.parse::<f64>().ok());
     let Some(dt) = values.reduce(f64::min) else { return Ok(()) };
     let change = observer.set("example.dt", dt / 2.0, When::SameStep, LIMIT)?;
     show(&format!("it diverges: time step {} from step {:?} on, {change}", dt / 2.0, change.step));

@@ -8,17 +8,8 @@ use crate::catalogue::Process;
 
 /// Why events were dropped before a probe could read them, in the order of [`Row::dropped`]; see
 /// [`Dropped`](banyan_sensor::observe::Dropped).
-pub const REASONS: [&str; 9] = [
-    "overwritten",
-    "full",
-    "sampled",
-    "timed out",
-    "too large",
-    "nested",
-    "no room",
-    "superseded",
-    "contended",
-];
+pub const REASONS: [&str; 9] =
+    ["overwritten", "full", "sampled", "timed out", "too large", "nested", "no room", "superseded", "contended"];
 
 /// What became of the events of all sensors, for each query and version of it.
 #[derive(Debug, Clone, Default)]

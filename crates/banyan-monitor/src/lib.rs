@@ -33,12 +33,10 @@ mod message;
 mod observer;
 mod probe;
 
+pub use banyan_query::Row;
 pub use catalogue::{Happening, Process, SensorInfo};
 pub use error::MonitorError;
 pub use job::{Job, JobError};
 pub use ledger::{Ledger, REASONS, Row as LedgerRow, Totals};
-pub use banyan_query::Row;
-pub use observer::{
-    Acknowledgement, Change, Event, Feed, Knob, Observer, ObserverOptions, Outcome, Rows, Tap, When,
-};
+pub use observer::{Acknowledgement, Change, Event, Feed, Knob, Observer, ObserverOptions, Outcome, Rows, Tap, When};
 pub use probe::become_probe_if_asked;

@@ -13,7 +13,6 @@ use clap::Args;
 
 use crate::failure::{Failure, Outcome, warn};
 use crate::hosts::{HEADING, HostChoice, launch_status, time};
-use crate::speech::note;
 use crate::{output, signals, status};
 
 /// How long to wait for the sensors of the query before it is said that there are none.
@@ -83,7 +82,9 @@ impl Query {
         let status = self.print(&observer, &rows, &question, [until, deadline])?;
         if self.ledger {
             let ledger = observer.ledger(LAST_WORDS).map_err(failure)?;
-            note(format_args!("events: {}", ledger.totals(rows.number())));
+            let totals = ledger.totals(rows.number());
+            let line = if self.json { show::totals_to_json(&totals) } else { format!("events: {totals}") };
+            writeln!(output::stdout(), "{line}")?;
         }
         Ok(ExitCode::from(status))
     }
@@ -109,6 +110,7 @@ impl Query {
         [until, deadline]: [Option<Instant>; 2],
     ) -> Result<u8, Failure> {
         let mut out = output::stdout();
+        let wall = show::WallTime::new();
         let (mut left, mut watch) = (self.rows, Watching::new(question));
         while left != Some(0) {
             watch.look(observer);
@@ -122,7 +124,7 @@ impl Query {
             let ends = [until, deadline].into_iter().flatten();
             match rows.recv_timeout(ends.fold(now + LOOK, Instant::min)) {
                 Ok(mut row) => {
-                    show::to_wall_time(&mut row);
+                    wall.correct(&mut row);
                     let line = if self.json { row.to_json() } else { show::line(&row, watch.is_first()) };
                     writeln!(out, "{line}")?;
                     out.flush()?;
@@ -179,8 +181,9 @@ impl Watching {
         let missing: Vec<&str> = missing.map(String::as_str).collect();
         if !missing.is_empty() {
             let names: Vec<&str> = known.iter().map(|sensor| sensor.name.as_str()).collect();
-            let there = if names.is_empty() { "there are none".into() } else { format!("there are {}", names.join(", ")) };
-            note(format_args!("no process has a sensor {} so far; {there}", missing.join(" or ")));
+            let there =
+                if names.is_empty() { "there are none".into() } else { format!("there are {}", names.join(", ")) };
+            warn(format!("no process has a sensor {} so far; {there}", missing.join(" or ")));
         }
     }
 }
@@ -193,4 +196,3 @@ fn failure(error: MonitorError) -> Failure {
         error => Failure::with_status(error, status::UNREACHABLE),
     }
 }
-

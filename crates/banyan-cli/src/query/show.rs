@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use banyan_monitor::Row;
+use banyan_monitor::{Row, Totals};
 use banyan_ndr::Value;
 use rustix::time::{ClockId, clock_gettime};
 
@@ -12,16 +12,36 @@ use crate::speech;
 /// Columns of text for each value, at least.
 const LEAST_WIDTH: usize = 10;
 
-/// Makes the times of a row nanoseconds since 1970.
-pub(super) fn to_wall_time(row: &mut Row) {
-    let now = |clock| {
-        let now = clock_gettime(clock);
-        now.tv_sec * 1_000_000_000 + now.tv_nsec
-    };
-    let ahead = now(ClockId::Realtime) - now(ClockId::Monotonic);
-    for time in [&mut row.begin, &mut row.end].into_iter().flatten() {
-        *time = time.saturating_add(ahead);
+/// How far the time of day is ahead of `CLOCK_MONOTONIC`, taken once so that windows follow each other without gaps.
+pub(super) struct WallTime {
+    ahead: i64,
+}
+
+impl WallTime {
+    pub(super) fn new() -> WallTime {
+        let now = |clock| {
+            let now = clock_gettime(clock);
+            now.tv_sec * 1_000_000_000 + now.tv_nsec
+        };
+        WallTime { ahead: now(ClockId::Realtime) - now(ClockId::Monotonic) }
     }
+
+    /// Makes the times of a row nanoseconds since 1970.
+    pub(super) fn correct(&self, row: &mut Row) {
+        for time in [&mut row.begin, &mut row.end].into_iter().flatten() {
+            *time = time.saturating_add(self.ahead);
+        }
+    }
+}
+
+/// What became of events, as an object.
+pub(super) fn totals_to_json(totals: &Totals) -> String {
+    let Totals { emitted, delivered, dropped, behind, filtered, late, failed, in_flight, .. } = *totals;
+    let events = serde_json::json!({
+        "emitted": emitted, "delivered": delivered, "dropped": dropped, "behind": behind, "filtered": filtered,
+        "late": late, "failed": failed, "in_flight": in_flight,
+    });
+    serde_json::json!({ "events": events }).to_string()
 }
 
 /// A row in columns, behind the time of day; the names of the columns above the first.

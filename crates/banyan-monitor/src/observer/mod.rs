@@ -26,8 +26,8 @@ use banyan_query::{Query, Row};
 use banyan_tree::Network;
 
 pub use event::Event;
-use feed::{Queue, Signal};
 pub use feed::Feed;
+use feed::{Queue, Signal};
 use known::Known;
 pub use options::ObserverOptions;
 pub use steering::{Acknowledgement, Change, Knob, Outcome, When};

@@ -25,8 +25,8 @@ use crate::job::Choice;
 use crate::ledger::Ledger;
 use crate::message::{
     ACKS, ADD, APPEARED, Ack, Acks, Add, Appeared, Ask, CHOOSE, Choose, DESCRIPTION, Description, ENTRIES, Entries,
-    Entry, GONE, Gone, HAS, HELLO, Has, Hello, LEDGER, OVER, Over, REFUSED, REMOVE, Refused, Remove, STARTED, STEER, Started, Steer,
-    UNWATCHABLE, Unwatchable,
+    Entry, GONE, Gone, HAS, HELLO, Has, Hello, LEDGER, OVER, Over, REFUSED, REMOVE, Refused, Remove, STARTED, STEER,
+    Started, Steer, UNWATCHABLE, Unwatchable,
 };
 use crate::probe::MOST_WORKS;
 use crate::probe::asked::Way;
@@ -137,8 +137,10 @@ impl Worker {
         let control = network.open(&network.everyone(), without_waves())?;
         let hosts: Vec<String> = network.session().hosts().map(str::to_owned).collect();
         let doubles = doubles(&network, &control, options.patience)?;
-        let choose = |(probe, host): (u32, &String)| {
-            Choose { choice: choice.clone(), host: host.clone(), is_idle: doubles.contains(probe) }
+        let choose = |(probe, host): (u32, &String)| Choose {
+            choice: choice.clone(),
+            host: host.clone(),
+            is_idle: doubles.contains(probe),
         };
         control.scatter(CHOOSE, &(0..).zip(&hosts).map(choose).collect::<Vec<_>>())?;
         let present = network.members();
@@ -225,9 +227,8 @@ impl Worker {
     fn obey(&mut self, command: Command) -> Result<(), TreeError> {
         match command {
             Command::Tap { sensors, reply } => {
-                let made = self.queue().map(|queue| {
-                    (Source::Tap(TapSource::new(Arc::clone(&queue), &self.present)), queue)
-                });
+                let made =
+                    self.queue().map(|queue| (Source::Tap(TapSource::new(Arc::clone(&queue), &self.present)), queue));
                 self.start(sensors, made, reply)
             }
             Command::Query { query, reply } => {
@@ -256,7 +257,13 @@ impl Worker {
             Command::Steer { steer, until, reply } => {
                 let serial = self.next_serial;
                 self.next_serial += 1;
-                self.steerings.push(Steering { serial, missing: self.present.clone(), lost: Vec::new(), limit: until, reply });
+                self.steerings.push(Steering {
+                    serial,
+                    missing: self.present.clone(),
+                    lost: Vec::new(),
+                    limit: until,
+                    reply,
+                });
                 self.control.send(STEER, &Steer { serial, ..steer })
             }
             Command::End => Ok(()),
@@ -454,9 +461,10 @@ impl Worker {
         for Asking { missing, reply, .. } in due {
             let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
             let queries = self.running.keys().copied().collect();
-            let delivered = self.running.iter().flat_map(|(query, running)| {
-                running.delivered().map(|(version, count)| ((*query, version), count))
-            });
+            let delivered = self
+                .running
+                .iter()
+                .flat_map(|(query, running)| running.delivered().map(|(version, count)| ((*query, version), count)));
             let delivered = delivered.collect();
             let lost = self.network.everyone().members().difference(&self.present);
             let silent = missing.union(&lost);

@@ -35,8 +35,8 @@ use crate::catalogue::kind_number;
 use crate::job::Chooser;
 use crate::message::{
     ACKS, ADD, APPEARED, Acks, Add, Appeared, Ask, CHOOSE, Choose, DESCRIPTION, Description, ENTRIES, Entries, Entry,
-    GONE, Gone, HAS, HELLO, Has, Hello, LEDGER, MANY, OVER, Over, REFUSED, REMOVE, Refused, Remove, STARTED, STEER, Started,
-    UNWATCHABLE, Unwatchable,
+    GONE, Gone, HAS, HELLO, Has, Hello, LEDGER, MANY, OVER, Over, REFUSED, REMOVE, Refused, Remove, STARTED, STEER,
+    Started, UNWATCHABLE, Unwatchable,
 };
 
 /// The first argument of a probe.

@@ -159,11 +159,7 @@ impl Process {
     }
 
     /// Hands new events to the works that want them. Returns how many there were.
-    pub(super) fn drain(
-        &mut self,
-        works: &mut [Option<Work>],
-        correction: Correction,
-    ) -> Result<u64, SegmentError> {
+    pub(super) fn drain(&mut self, works: &mut [Option<Work>], correction: Correction) -> Result<u64, SegmentError> {
         let stamps = Stamps::new(&self.observer, correction);
         let (number, sensors, context) = (self.number, &mut self.sensors, &self.context);
         let Context { host, job, rank, pid } = context;

@@ -114,8 +114,9 @@ impl Steering {
         let request = if awaited.is_check { request.proposed() } else { request };
         let opened = match self.mailboxes.get_mut(&process.number) {
             Some(mailbox) => Ok(mailbox),
-            None => Mailbox::open(segment, LABEL)
-                .map(|mailbox| self.mailboxes.entry(process.number).or_insert(mailbox)),
+            None => {
+                Mailbox::open(segment, LABEL).map(|mailbox| self.mailboxes.entry(process.number).or_insert(mailbox))
+            }
         };
         match opened.and_then(|mailbox| mailbox.send(&request)) {
             Ok(ticket) => awaited.sent.push(Sent { process: process.number, ticket, knob, new }),

@@ -72,8 +72,8 @@ pub(crate) fn a_job_of_open_mpi_is_watched_from_its_middle_to_its_end() {
         });
     }
     job.0.wait().unwrap();
-    let totals = settled(&observer, rows.number(), || while rows.try_recv().unwrap().is_some() {})
-        .totals(rows.number());
+    let totals =
+        settled(&observer, rows.number(), || while rows.try_recv().unwrap().is_some() {}).totals(rows.number());
     assert!(totals.balances() && totals.emitted > 0 && totals.dropped + totals.behind + totals.failed == 0, "{totals}");
     assert!(observer.ledger(PATIENCE).unwrap().unknown.is_empty());
 }

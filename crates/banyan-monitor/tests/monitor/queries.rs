@@ -163,8 +163,10 @@ pub(crate) fn a_query_is_replaced_three_times_while_programs_and_agents_are_kill
         let done = (0..4).map(|_| program.done()).last();
         assert_eq!(done, Some(4000));
     }
-    let ledger = settled(&observer, rows.number(), || while let Some(row) = rows.try_recv().unwrap() {
-        *events.entry(row.version).or_default() += number(&row, "events");
+    let ledger = settled(&observer, rows.number(), || {
+        while let Some(row) = rows.try_recv().unwrap() {
+            *events.entry(row.version).or_default() += number(&row, "events");
+        }
     });
     while events.values().sum::<i128>() < ledger.delivered.values().copied().map(i128::from).sum() {
         let row = rows.recv_timeout(deadline()).unwrap();

@@ -20,7 +20,10 @@ pub(crate) fn a_knob_is_set_in_all_processes_and_each_acknowledges_or_says_why_n
     programs.iter_mut().for_each(|program| program.tell(FOR_LONG));
     let knobs = observer.knobs(PATIENCE).unwrap();
     assert_eq!(knobs.len(), 4);
-    assert!(knobs.iter().all(|knob| (&*knob.name, &*knob.value, &*knob.unit) == ("solver.dt", "0.5", "s")), "{knobs:?}");
+    assert!(
+        knobs.iter().all(|knob| (&*knob.name, &*knob.value, &*knob.unit) == ("solver.dt", "0.5", "s")),
+        "{knobs:?}"
+    );
     for when in [When::AtOnce, When::NextPoint] {
         let new = if when == When::AtOnce { 0.25 } else { 0.125 };
         let change = observer.set("solver.dt", new, when, PATIENCE).unwrap();

@@ -89,8 +89,10 @@ pub(crate) fn an_observer_that_takes_nothing_loses_events_which_are_counted() {
         assert!(std::time::Instant::now() < end, "{ledger:?}");
     }
     let mut taken = 0;
-    let ledger = settled(&observer, tap.number(), || while tap.try_recv().unwrap().is_some() {
-        taken += 1;
+    let ledger = settled(&observer, tap.number(), || {
+        while tap.try_recv().unwrap().is_some() {
+            taken += 1;
+        }
     });
     let totals = ledger.totals(tap.number());
     (taken..totals.delivered).for_each(|_| _ = tap.recv_timeout(deadline()).unwrap());
@@ -157,8 +159,10 @@ pub(crate) fn the_ledger_balances_whoever_is_killed_or_stopped_and_however_often
         let done = (0..4).map(|_| program.done()).last();
         assert_eq!(done, Some(4000));
     }
-    let ledger = settled(&observer, tap.number(), || while let Some(event) = tap.try_recv().unwrap() {
-        seen.add(&event);
+    let ledger = settled(&observer, tap.number(), || {
+        while let Some(event) = tap.try_recv().unwrap() {
+            seen.add(&event);
+        }
     });
     let totals = ledger.totals(tap.number());
     (seen.count..totals.delivered).for_each(|_| seen.add(&tap.recv_timeout(deadline()).unwrap()));
@@ -227,8 +231,7 @@ pub(crate) fn a_killed_probe_is_told_and_the_ledger_says_what_is_not_known() {
     assert_eq!(take(&tap, 10).len(), 1, "the other host goes on");
     let ledger = observer.ledger(PATIENCE).unwrap();
     assert_eq!(ledger.unknown, hosts);
-    let mut emitted: Vec<(bool, u64)> =
-        rows_of(&ledger, tap.number()).map(|row| (row.is_old, row.emitted)).collect();
+    let mut emitted: Vec<(bool, u64)> = rows_of(&ledger, tap.number()).map(|row| (row.is_old, row.emitted)).collect();
     emitted.sort_unstable();
     assert_eq!(emitted, [(false, 110), (true, 100)], "what was said last, and that it is old");
     assert!(ledger.totals(tap.number()).balances());
