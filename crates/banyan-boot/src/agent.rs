@@ -9,6 +9,7 @@ use std::io::{self, Write};
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
+use banyan_hosts::cause;
 use banyan_link::{Event, Heartbeat, Link, LinkOptions, PROTOCOL_VERSION};
 use rustix::event::{PollFd, PollFlags};
 use rustix::fs::{Mode, OFlags};
@@ -123,7 +124,7 @@ fn check(hash: &str) -> ! {
     match read {
         Ok(()) if hasher.finalize().to_hex().as_str() == hash => std::process::exit(0),
         Ok(()) => fail("the agent program was damaged on its way; try again"),
-        Err(error) => fail(&format!("the agent program cannot be checked: {error}")),
+        Err(error) => fail(&format!("the agent program cannot be checked: {}", cause(&error))),
     }
 }
 
@@ -158,7 +159,7 @@ fn finish(worked: io::Result<Result<Leftovers, String>>) -> i32 {
         Ok(Ok(Leftovers::Spare)) => return STATUS_SPARED.into(),
         // The keeper would do the same, if it is still there. What a worker leaves that has failed is the keeper's business.
         Ok(worked) => worked.and_then(|_| end_descendants(&[]).map(drop).map_err(|error| error.to_string())),
-        Err(error) => Err(format!("cannot be split into keeper and worker: {error}")),
+        Err(error) => Err(format!("cannot be split into keeper and worker: {}", cause(&error))),
     };
     match worked {
         Ok(()) => 0,
@@ -171,7 +172,7 @@ fn work(
     keeper: KeeperSocket,
     extension: impl FnOnce() -> Option<Box<dyn AgentExtension>>,
 ) -> Result<Leftovers, String> {
-    let mut spawner = Spawner::new().map_err(|error| format!("cannot start processes: {error}"))?;
+    let mut spawner = Spawner::new().map_err(|error| format!("cannot start processes: {}", cause(&error)))?;
     // Nothing else runs in an agent.
     spawner.remember_signals();
     let (mut listener, mut together, mut _roster) = (None, None, None);
@@ -180,9 +181,9 @@ fn work(
             Link::inherited(inherited_socket(JOIN_DESCRIPTOR)?, &parent_link_options(*heartbeat))
         }
         AgentChannel::Pipes { heartbeat } => {
-            let (input, output) = standard_streams().map_err(|error| format!("standard streams: {error}"))?;
+            let (input, output) = standard_streams().map_err(|error| format!("standard streams: {}", cause(&error)))?;
             Link::over_pipes(input, output, &parent_link_options(*heartbeat))
-                .map_err(|error| format!("standard streams: {error}"))?
+                .map_err(|error| format!("standard streams: {}", cause(&error)))?
         }
         AgentChannel::Roster(path) => {
             let arrival = Arrival::by_roster(path)?;
@@ -197,7 +198,7 @@ fn work(
     let host = assignment.agents.first().map(|agent| agent.host.clone()).ok_or("work without agents")?;
     name_processes(&assignment, &host, &keeper);
     let mut agent_program = AgentProgram::running(assignment.agent_hash.clone(), assignment.agent_length)
-        .map_err(|error| format!("its own program cannot be found: {error}"))?;
+        .map_err(|error| format!("its own program cannot be found: {}", cause(&error)))?;
     agent_program.installed.clone_from(&assignment.installed_agent);
     agent_program.directory.clone_from(&assignment.agent_directory);
     let (held, leftovers) = (assignment.held, assignment.terms.leftovers);
@@ -218,7 +219,7 @@ fn work(
     };
     let mut node = Node::agent(link, assignment, setting).map_err(|error| error.to_string())?;
     let _dies = DiesOfPanic;
-    node.run().map(|()| leftovers).map_err(|error| format!("stopped working: {error}"))
+    node.run().map(|()| leftovers).map_err(|error| format!("stopped working: {}", cause(&error)))
 }
 
 /// A worker that panics dies at once, before it drops what its members depend on: they live on if they are guarded.

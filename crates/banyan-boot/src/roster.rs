@@ -72,7 +72,7 @@ pub(crate) enum RosterError {
 /// Why an agent does not know which of the roster it is.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "host {host} is none of the {count} of the roster ({first}, …), and no variable says which it is; name hosts as they \
+    "host {host} is not one of the {count} of the roster ({first}, …), and no variable says which it is; name hosts as they \
      name themselves"
 )]
 pub(crate) struct UnknownHost {
@@ -282,7 +282,7 @@ pub(crate) mod tests {
     #[test]
     fn a_stranger_is_told_its_name_and_the_rosters_first() {
         let error = roster(&["a", "b"]).index_of(&who(None, "x", Some(2))).unwrap_err().to_string();
-        assert!(error.contains("host x is none of the 2 of the roster (a, …)"), "{error}");
+        assert!(error.contains("host x is not one of the 2 of the roster (a, …)"), "{error}");
     }
 
     #[test]

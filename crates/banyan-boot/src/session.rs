@@ -840,9 +840,9 @@ fn run_root(
         if let Err(error) = ran {
             let cause = format!("the front-end cannot go on: {}", banyan_hosts::cause(&error));
             let (host, kind) = (LOCALHOST.to_owned(), ProblemKind::FrontEnd);
-            let remedy = "check the limits here (ulimit -n)".to_owned();
+            let remedy = "check the limits here (ulimit -n, ulimit -u)".to_owned();
             let problem = Problem { host, kind, cause, remedy, members: String::new() };
-            channel.lay(|root_state| root_state.problems.push(problem));
+            channel.lay(|root_state| root_state.put_problem(problem));
         }
         channel.name_awaited(&[]);
         channel.lay(|root_state| root_state.over = true);

@@ -186,7 +186,7 @@ fn a_host_that_cannot_store_is_named() {
         session(place.path(), 6).stage_timeout(&place.path().join("file"), &Stage::Cache, deadline()).unwrap_err();
     let StageError::Hosts { failed: 1, agents: 6, problems, .. } = &error else { panic!("{error}") };
     assert_eq!(problems.iter().map(|problem| &problem.host).collect::<Vec<_>>(), ["n3"]);
-    assert!(error.to_string().contains("caches/n3 exists and is no directory; remove it first"), "{error}");
+    assert!(error.to_string().contains("caches/n3 exists and is not a directory; remove it first"), "{error}");
     assert_eq!(cached(place.path()).len(), 5);
 }
 

@@ -1,9 +1,11 @@
 //! Asking another program something: its answer within a time, or why there is none.
 
-use std::io::{ErrorKind, Read};
+use std::io::{self, ErrorKind, Read};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
+
+use banyan_boot::cause;
 
 /// Bytes of an answer: the folded nodes of the largest clusters fit many times over.
 const MAX_ANSWER: u64 = 4 << 20;
@@ -28,10 +30,16 @@ pub(crate) fn answer(command: &mut Command, limit: Duration) -> Result<(ExitStat
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().map_err(
         |error| match error.kind() {
             ErrorKind::NotFound => "it is not installed, or not in PATH".to_owned(),
-            _ => error.to_string(),
+            _ => cause(&error),
         },
     )?;
-    let heard = [hear(child.stdout.take()), hear(child.stderr.take())];
+    let heard = hear(child.stdout.take()).and_then(|out| Ok([out, hear(child.stderr.take())?]));
+    let heard = heard.map_err(|error| {
+        // Nobody reads what it writes.
+        let _ = child.kill();
+        let _ = child.wait();
+        cause(&error)
+    })?;
     let too_slow = |mut child: Child| {
         // It has ended, or does so now.
         let _ = child.kill();
@@ -58,17 +66,17 @@ pub(crate) fn answer(command: &mut Command, limit: Duration) -> Result<(ExitStat
 }
 
 /// Reads to the end in a thread of its own, which nobody waits for: a grandchild may hold the pipe for ever.
-fn hear(pipe: Option<impl Read + Send + 'static>) -> mpsc::Receiver<String> {
+fn hear(pipe: Option<impl Read + Send + 'static>) -> io::Result<mpsc::Receiver<String>> {
     let (sender, receiver) = mpsc::channel();
-    std::thread::spawn(move || {
+    std::thread::Builder::new().spawn(move || {
         let mut bytes = Vec::new();
         if let Some(pipe) = pipe {
             // What was read before an error is all there is.
             let _ = pipe.take(MAX_ANSWER).read_to_end(&mut bytes);
         }
         let _ = sender.send(String::from_utf8_lossy(&bytes).into_owned());
-    });
-    receiver
+    })?;
+    Ok(receiver)
 }
 
 #[cfg(test)]

@@ -103,7 +103,7 @@ pub enum Problem {
     #[error("a number is missing; write numbers and ranges, as in `n[1-4,7]`")]
     MissingNumber,
     /// Something else where a number must stand.
-    #[error("{0:?} is no number; brackets hold numbers, ranges and steps, as in `n[1-4,7,10-90/5]`")]
+    #[error("{0:?} is not a number; brackets hold numbers, ranges and steps, as in `n[1-4,7,10-90/5]`")]
     NotANumber(String),
     /// A number with more digits than can be counted with.
     #[error("a number has more than {MAX_DIGITS} digits; write the host name without brackets")]
@@ -145,7 +145,7 @@ pub enum Problem {
     #[error("a host name holds at most one `@`; write USER@HOST, and a comma between names")]
     SecondAt,
     /// A bracket with colons that holds no address.
-    #[error("{0:?} is no IPv6 address; write one as in `[fe80::1%eth0]`")]
+    #[error("{0:?} is not an IPv6 address; write one as in `[fe80::1%eth0]`")]
     Address(String),
     /// An address in brackets is a whole host name.
     #[error(

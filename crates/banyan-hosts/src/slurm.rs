@@ -12,7 +12,7 @@ use super::limits::MAX_HOSTS;
 pub enum TasksPerNodeError {
     /// An item is neither a count nor a count with its repetition.
     #[error(
-        "tasks per node, item {item}: {text:?} is no count; Slurm writes `4(x3),2`; is SLURM_TASKS_PER_NODE set by hand?"
+        "tasks per node, item {item}: {text:?} is not a count; Slurm writes `4(x3),2`; is SLURM_TASKS_PER_NODE set by hand?"
     )]
     Item {
         /// Which item, from one.

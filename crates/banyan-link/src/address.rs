@@ -19,7 +19,7 @@ pub enum Address {
 
 /// Text that is no address.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is no address; write unix:/path, unix:@name or tcp:HOST-ADDRESS:PORT")]
+#[error("{0:?} is not an address; write unix:/path, unix:@name or tcp:HOST-ADDRESS:PORT")]
 pub struct AddressError(String);
 
 impl fmt::Display for Address {

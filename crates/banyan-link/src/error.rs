@@ -77,7 +77,7 @@ impl LinkError {
 #[non_exhaustive]
 pub enum OpeningError {
     /// What listens there is no Banyan process.
-    #[error("what answered is no banyan process (its first bytes are not ours)")]
+    #[error("what answered is not a banyan process (its first bytes are not ours)")]
     NotBanyan,
     /// The peer speaks another protocol.
     #[error(transparent)]
@@ -109,7 +109,7 @@ pub enum ProtocolError {
         kind: u8,
     },
     /// A kind that this version of the link does not know.
-    #[error("{0} is no kind of frame that a link of this version knows")]
+    #[error("{0} is not a kind of frame that a link of this version knows")]
     UnknownKind(u8),
     /// The first frame is no hello, or a later one is.
     #[error("a frame of kind {0} came where {expected} should", expected = if *.0 == 1 { "no second hello" } else { "the hello" })]

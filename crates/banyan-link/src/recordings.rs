@@ -18,8 +18,11 @@ use crate::{Capabilities, Heartbeat};
 
 #[path = "../tests/support/recording.rs"]
 mod recording;
+#[path = "../tests/support/transmit.rs"]
+mod transmit;
 
 pub(crate) use recording::{Said, recorded};
+use transmit::transmit;
 
 const DATA: Kind = Kind::data(20);
 const CONTROL: Kind = Kind::control(200);
@@ -54,20 +57,6 @@ fn opening() -> Opening {
 
 pub(crate) fn file(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("recordings/protocol-1").join(name)
-}
-
-fn transmit(end: &mut Connection, now: Instant) -> Vec<u8> {
-    let mut all = Vec::new();
-    loop {
-        let mut pieces = [IoSlice::new(&[]); 8];
-        let count = end.poll_transmit(&mut pieces);
-        pieces[..count].iter().for_each(|piece| all.extend_from_slice(piece));
-        let length = pieces[..count].iter().map(|piece| piece.len()).sum();
-        if length == 0 {
-            return all;
-        }
-        end.sent(length, now);
-    }
 }
 
 fn feed(end: &mut Connection, mut bytes: &[u8], now: Instant) {

@@ -47,12 +47,13 @@ impl fmt::Display for QueryError {
         let start = self.range.start.min(self.text.len());
         let line_start = self.text[..start].rfind('\n').map_or(0, |at| at + 1);
         let line_end = self.text[start..].find('\n').map_or(self.text.len(), |at| start + at);
-        let line: Vec<char> = self.text[line_start..line_end].chars().map(printable).collect();
+        let line = &self.text[line_start..line_end];
         let column = self.text[line_start..start].chars().count();
         let end = self.range.end.clamp(start, line_end);
         let carets = self.text[start..end].chars().count().max(1);
-        let first = if line.len() > SHOWN { column.saturating_sub(SHOWN / 2) } else { 0 };
-        let shown: String = line.iter().skip(first).take(SHOWN).collect();
+        let is_long = line.chars().nth(SHOWN).is_some();
+        let first = if is_long { column.saturating_sub(SHOWN / 2) } else { 0 };
+        let shown: String = line.chars().map(printable).skip(first).take(SHOWN).collect();
         let carets = carets.min(SHOWN.saturating_sub(column - first)).max(1);
         match self.text[..line_start].matches('\n').count() {
             0 => writeln!(f, "column {}: {}", column + 1, self.problem)?,

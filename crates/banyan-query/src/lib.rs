@@ -55,3 +55,8 @@ pub use row::Row;
 pub use rows::RowBatch;
 pub use selector::Selector;
 pub use windows::Piece;
+
+/// The guide, whose example must compile.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/queries.md")]
+pub struct Guide;

@@ -85,7 +85,27 @@ fn pair(left: Scalar<'_>, right: Scalar<'_>) -> Option<Pair> {
 }
 
 /// Integers that overflow are missing, and so is what is left of a division by zero; floats follow IEEE 754.
+#[inline]
 pub(crate) fn compute<'a>(operation: Arithmetic, left: Scalar<'_>, right: Scalar<'_>) -> Scalar<'a> {
+    match (left, right) {
+        (Scalar::Float(left), Scalar::Float(right)) => Scalar::Float(floats(operation, left, right)),
+        _ => mixed(operation, left, right),
+    }
+}
+
+#[inline]
+fn floats(operation: Arithmetic, left: f64, right: f64) -> f64 {
+    match operation {
+        Arithmetic::Add => left + right,
+        Arithmetic::Subtract => left - right,
+        Arithmetic::Multiply => left * right,
+        Arithmetic::Divide => left / right,
+        Arithmetic::Remainder => left % right,
+    }
+}
+
+#[inline(never)]
+fn mixed<'a>(operation: Arithmetic, left: Scalar<'_>, right: Scalar<'_>) -> Scalar<'a> {
     let integer = |result: Option<i128>| result.map_or(Scalar::Missing, Scalar::Integer);
     match (operation, pair(left, right)) {
         (_, None) => Scalar::Missing,
@@ -94,11 +114,7 @@ pub(crate) fn compute<'a>(operation: Arithmetic, left: Scalar<'_>, right: Scalar
         (Arithmetic::Multiply, Some(Pair::Integers(left, right))) => integer(left.checked_mul(right)),
         (Arithmetic::Divide, Some(Pair::Integers(left, right))) => Scalar::Float(left as f64 / right as f64),
         (Arithmetic::Remainder, Some(Pair::Integers(left, right))) => integer(left.checked_rem(right)),
-        (Arithmetic::Add, Some(Pair::Floats(left, right))) => Scalar::Float(left + right),
-        (Arithmetic::Subtract, Some(Pair::Floats(left, right))) => Scalar::Float(left - right),
-        (Arithmetic::Multiply, Some(Pair::Floats(left, right))) => Scalar::Float(left * right),
-        (Arithmetic::Divide, Some(Pair::Floats(left, right))) => Scalar::Float(left / right),
-        (Arithmetic::Remainder, Some(Pair::Floats(left, right))) => Scalar::Float(left % right),
+        (operation, Some(Pair::Floats(left, right))) => Scalar::Float(floats(operation, left, right)),
     }
 }
 
@@ -112,7 +128,16 @@ pub(crate) fn negate<'a>(of: Scalar<'_>) -> Scalar<'a> {
 }
 
 /// None where one is missing, or where they are of kinds that do not compare.
+#[inline]
 pub(crate) fn compare(comparison: Comparison, left: Scalar<'_>, right: Scalar<'_>) -> Option<bool> {
+    match (left, right) {
+        (Scalar::Float(left), Scalar::Float(right)) => Some(holds(comparison, left.partial_cmp(&right))),
+        _ => compare_others(comparison, left, right),
+    }
+}
+
+#[inline(never)]
+fn compare_others(comparison: Comparison, left: Scalar<'_>, right: Scalar<'_>) -> Option<bool> {
     let mut one = [0; 4];
     let mut other = [0; 4];
     let order = match (text(&left, &mut one), text(&right, &mut other)) {
@@ -126,6 +151,7 @@ pub(crate) fn compare(comparison: Comparison, left: Scalar<'_>, right: Scalar<'_
 }
 
 /// Whether a comparison holds; NaN has no order.
+#[inline]
 pub(crate) fn holds(comparison: Comparison, order: Option<Ordering>) -> bool {
     match comparison {
         Comparison::Equal => order == Some(Ordering::Equal),

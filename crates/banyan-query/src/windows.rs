@@ -28,6 +28,9 @@ const BATCH_BYTES: usize = 256 << 10;
 /// Bytes of a key, or of a value in a set.
 const MAX_VALUE: usize = 4096;
 
+/// Bytes of keys whose numbers are remembered from one batch to the next.
+const KEY_BYTES: usize = 128 << 10;
+
 /// Formats of records that lack some values.
 const MAX_PROJECTIONS: usize = 1024;
 
@@ -87,6 +90,8 @@ struct Batch {
     formats: Vec<Format>,
     /// Numbers of keys.
     keys: HashMap<Box<[u8]>, u32, foldhash::fast::RandomState>,
+    /// How long these are.
+    key_bytes: usize,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -225,11 +230,13 @@ impl Batch {
         if scratch.key.len() > MAX_VALUE {
             return Err(Outcome::Failed);
         }
-        let next = self.keys.len() as u32;
-        Ok(match self.keys.get(&scratch.key[..]) {
-            Some(number) => *number,
-            None => *self.keys.entry(scratch.key.as_slice().into()).or_insert(next),
-        })
+        if let Some(number) = self.keys.get(&scratch.key[..]) {
+            return Ok(*number);
+        }
+        let number = self.keys.len() as u32;
+        self.keys.insert(scratch.key.as_slice().into(), number);
+        self.key_bytes += scratch.key.len() + size_of::<(Box<[u8]>, u32)>();
+        Ok(number)
     }
 
     /// Appends a record with the values of a mask, or all, and returns which it has. The places of what is missing stay zero.
@@ -300,7 +307,10 @@ impl Batch {
         self.entries.clear();
         self.bodies.clear();
         self.formats.clear();
-        self.keys.clear();
+        if self.key_bytes > KEY_BYTES {
+            self.keys.clear();
+            self.key_bytes = 0;
+        }
     }
 }
 

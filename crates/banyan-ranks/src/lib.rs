@@ -31,7 +31,7 @@ pub struct RankSet {
 #[non_exhaustive]
 pub enum RankSetError {
     /// A text holds something else than ranks, ranges and strides.
-    #[error("ranks, column {column}: {text:?} is no rank or range of ranks; write for example 0-3,7 or 0-98/2")]
+    #[error("ranks, column {column}: {text:?} is not a rank or range of ranks; write for example 0-3,7 or 0-98/2")]
     Text {
         /// The character, from one.
         column: usize,
@@ -51,7 +51,7 @@ pub enum RankSetError {
     #[error("ranks: the bytes end within a set, at offset {0}; the sender's message was cut")]
     Cut(usize),
     /// Bytes that are no set, or not written the one way a set is written.
-    #[error("ranks: the bytes at offset {0} are no set of ranks; the sender is of another version, or broken")]
+    #[error("ranks: the bytes at offset {0} are not a set of ranks; the sender is of another version, or broken")]
     Malformed(usize),
 }
 

@@ -276,19 +276,12 @@ impl Groups {
     }
 }
 
-/// How many records, from the first on, have one key: at least one. Only keys in fixed places are looked at.
+/// How many records, from the first on, have one key: at least one. Only a single key in a fixed place is looked at.
 fn alike(parts: &[Part<'_>], keys: &[Option<Access>]) -> usize {
-    let is_alike = |pair: &&[Part<'_>]| {
-        keys.iter().all(|access| match access {
-            Some(Access::Place { at, ty }) => {
-                // What is wrong with one of them shows when its own key is made.
-                let [one, other] = [&pair[0], &pair[1]].map(|part| placed(part, ty, *at));
-                one.is_some() && one == other
-            }
-            _ => false,
-        })
-    };
-    1 + parts.windows(2).take_while(is_alike).count()
+    let [Some(Access::Place { at, ty })] = keys else { return 1 };
+    // What is wrong with a record shows when its own key is made.
+    let Some(first) = placed(&parts[0], ty, *at) else { return 1 };
+    1 + parts[1..].iter().take_while(|part| placed(part, ty, *at) == Some(first)).count()
 }
 
 /// The value in a fixed place of a record; none where it is absent, or something is wrong with it.

@@ -78,7 +78,7 @@ pub enum LoadError {
         reason: String,
     },
     /// It is not as the header says.
-    #[error("{}: is no filter: {reason}; see banyan_filter.h", path.display())]
+    #[error("{}: is not a filter: {reason}; see banyan_filter.h", path.display())]
     Table {
         /// The object.
         path: PathBuf,

@@ -51,7 +51,7 @@ fn special(value: f64, bits: u64, plain_nan: u64, digits: usize, infinity: Infin
 /// Reads a float of `width` bytes from digits.
 pub(super) fn parse_float(text: &str, width: u8) -> Result<Value, String> {
     let digits = text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E'));
-    let wrong = || format!("{} is no number", shown(text));
+    let wrong = || format!("{} is not a number", shown(text));
     let too_large = || format!("{} is too large for a float of {} bits", shown(text), 8 * u32::from(width));
     if !digits {
         return Err(wrong());
@@ -90,7 +90,7 @@ pub(super) fn parse_float_word(word: &str, width: u8) -> Result<Value, String> {
         _ => word
             .strip_prefix("NaN:")
             .and_then(|bits| nan_of_bits(bits, width))
-            .ok_or_else(|| format!("{} is no number, NaN, inf or -inf", shown(word))),
+            .ok_or_else(|| format!("{} is not a number, NaN, inf or -inf", shown(word))),
     }
 }
 

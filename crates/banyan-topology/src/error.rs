@@ -61,11 +61,11 @@ pub(super) fn position(text: &str, offset: usize) -> Position {
 pub enum TopologyProblem {
     /// A specification of no known kind.
     #[error(
-        "{0:?} is no topology; write 4x16, flat:64, fanout:16:1000, depth:2:1000, knomial:3:64, binomial:64 or hosts:16:8"
+        "{0:?} is not a topology; write 4x16, flat:64, fanout:16:1000, depth:2:1000, knomial:3:64, binomial:64 or hosts:16:8"
     )]
     UnknownSpec(String),
     /// A number of a specification is not one, or too small for what it means.
-    #[error("{text:?} is no {what}, which is a number of at least {least}; write for example {example}")]
+    #[error("{text:?} is not a {what}, which is a number of at least {least}; write for example {example}")]
     BadNumber {
         /// What stands there.
         text: String,
@@ -95,7 +95,7 @@ pub enum TopologyProblem {
     TooMuchText,
     /// A line that begins with something else than a role.
     #[error(
-        "{0:?} is no role; a line is front-end, agent or member, then a count, then `on` and hosts, as in: agents 2 on node[1-4]"
+        "{0:?} is not a role; a line is front-end, agent or member, then a count, then `on` and hosts, as in: agents 2 on node[1-4]"
     )]
     UnknownRole(String),
     /// Something that has no place behind a role.
@@ -104,7 +104,7 @@ pub enum TopologyProblem {
     )]
     UnexpectedWord(String),
     /// A count that is none.
-    #[error("{0:?} is no count of nodes; write a number of at least 1")]
+    #[error("{0:?} is not a count of nodes; write a number of at least 1")]
     BadCount(String),
     /// `on` without hosts.
     #[error("`on` without hosts; write them behind it, as in: agents on node[1-4]")]
@@ -148,7 +148,7 @@ pub enum TopologyProblem {
     #[error("an agent without members below it has nothing to do; indent members below it, or write member")]
     IdleAgent,
     /// Not `host:index`.
-    #[error("{0:?} is no process; write host:index, as in node1:0")]
+    #[error("{0:?} is not a process; write host:index, as in node1:0")]
     BadProcess(String),
     /// Something else where an arrow must stand.
     #[error("expected `=>` behind {parent}, found {found}; write: {parent} => child:0 child:1 ;")]

@@ -5,7 +5,7 @@
 //! front-end's clock: [`Estimate::then`]. Nodes that read one and the same clock compare nothing, and take over what the parent
 //! knows.
 //!
-//! A link that has just opened is asked a dozen times in its first second. Later the node asks only when it is awake anyway,
+//! A parent that is new is asked ten times in the first second. Later the node asks only when it is awake anyway,
 //! about once a second. A node that has lost its parent goes on with what it knew, whose bound grows.
 //!
 //! There is neither a clock nor a link in here: times come as arguments, and what is to be said goes as results. So drivers

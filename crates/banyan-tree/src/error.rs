@@ -1,6 +1,6 @@
 //! What can go wrong for those who use a network.
 
-use banyan_boot::{ExitState, JoinError, LaunchError, RankSet, SessionError};
+use banyan_boot::{ExitState, JoinError, LaunchError, RankSet, SessionError, cause};
 use banyan_ndr::{DecodeError, EncodeError, FormatId};
 use banyan_reduce::AlignmentError;
 
@@ -132,10 +132,10 @@ pub enum TreeError {
         bytes: usize,
     },
     /// There is no such stream, or this process has no part in it.
-    #[error("{0} is not open here, or this process is none of its members")]
+    #[error("{0} is not open here, or this process is not one of its members")]
     NoStream(StreamId),
     /// There are no times on this stream.
-    #[error("waves of {0} are no intervals; open it with .synchronised(\"interval FIELD LENGTH\".parse()?)")]
+    #[error("waves of {0} are not intervals; open it with .synchronised(\"interval FIELD LENGTH\".parse()?)")]
     NoIntervals(StreamId),
     /// A record is longer than a network carries.
     #[error("{bytes} bytes are more than the {limit} that a network carries at once; send them in parts")]
@@ -213,7 +213,7 @@ pub enum TreeError {
         most: usize,
     },
     /// The system refused.
-    #[error("the system refused: {0}")]
+    #[error("the system refused: {}", cause(.0))]
     System(#[from] std::io::Error),
 }
 

@@ -12,12 +12,12 @@ use banyan_reduce::Bodies;
 use bytes::Bytes;
 
 use crate::clocks::NodeClock;
+use crate::first_of::FirstOf;
 use crate::ids::{Epoch, Level, LinkId, NodeId, StreamId, Time};
 use crate::message::{Ancestor, Ancestry, Attach, Candidate, Chosen, Message, NodeInfo, Opening, Packet};
 use crate::node::{Action, LinkFigures, Node, NodeOptions};
 use crate::run::Run;
 use crate::stream_options::StreamOptions;
-use crate::transformation::{Transformation, TransformationError, Transformations};
 use crate::wire::{AddressBook, Decoder, Encoder, SHORTEST_PAYLOAD};
 
 /// Bytes of the longest message: inputs are shorter.
@@ -234,22 +234,6 @@ impl Scene {
 
 fn ancestry() -> Ancestry {
     [Ancestor { itself: Candidate { node: NodeId::ROOT, level: Level(0) }, children: Vec::new() }].into()
-}
-
-/// The only transformation: the first part, as it is.
-struct FirstOf;
-
-impl Transformations for FirstOf {
-    fn make(&self, _: &str) -> Result<Box<dyn Transformation>, TransformationError> {
-        Ok(Box::new(FirstOf))
-    }
-}
-
-impl Transformation for FirstOf {
-    fn combine(&mut self, parts: &[Run], _: banyan_reduce::FilterRole) -> Result<Bodies, TransformationError> {
-        let first = parts.first().map(|part| part.bodies.clone());
-        first.ok_or_else(|| TransformationError("there is nothing".into()))
-    }
 }
 
 #[cfg(test)]

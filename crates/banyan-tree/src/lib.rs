@@ -25,6 +25,8 @@ mod clocks;
 mod combiner;
 mod driver;
 mod error;
+#[cfg(any(test, feature = "fuzzing"))]
+mod first_of;
 mod format_book;
 #[cfg(feature = "fuzzing")]
 pub mod fuzzing;

@@ -17,7 +17,7 @@ use banyan_reduce::Interval;
 ///
 /// assert_eq!("timeout 250 ms".parse(), Ok(Synchronisation::Timeout(Duration::from_millis(250))));
 /// let error = "timeout soon".parse::<Synchronisation>().unwrap_err();
-/// assert_eq!(error.to_string(), "timeout: \"soon\" is no time; write for example 250ms, 2s or 1min");
+/// assert_eq!(error.to_string(), "timeout: \"soon\" is not a time; write for example 250ms, 2s or 1min");
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -48,10 +48,12 @@ pub enum SynchronisationError {
     )]
     Unknown(String),
     /// No duration.
-    #[error("timeout: {0:?} is no time; write for example 250ms, 2s or 1min")]
+    #[error("timeout: {0:?} is not a time; write for example 250ms, 2s or 1min")]
     Time(String),
     /// An interval without a field or a length.
-    #[error("interval: {0:?} is no interval; write for example: interval time 0.5, or: interval time 0.5 from 1000")]
+    #[error(
+        "interval: {0:?} is not an interval; write for example: interval time 0.5, or: interval time 0.5 from 1000"
+    )]
     Interval(String),
 }
 

@@ -469,6 +469,14 @@ impl FrontEnd {
 }
 
 #[test]
+fn a_member_below_a_node_that_nobody_knows_is_not_there() {
+    let mut front_end = FrontEnd::new();
+    let places = vec![FrontEnd::place(3, 1, Some(1)), FrontEnd::place(5, 4, Some(2))];
+    front_end.node.message(front_end.agent, Message::Placed { places, resumes: Vec::new(), is_new: false }, Time(0));
+    assert_eq!(front_end.node.members(), ranks([0, 1]));
+}
+
+#[test]
 fn a_newcomer_that_answers_what_was_sent_before_it_was_known_holds_up_no_wave() {
     let mut front_end = FrontEnd::new();
     (0..3).for_each(|_| front_end.send());

@@ -6,6 +6,7 @@ mod file;
 mod format;
 mod json;
 mod link;
+mod query;
 mod record;
 mod reduce;
 mod schema;
@@ -25,6 +26,7 @@ pub(crate) const ALL: &[(&str, Target)] = &[
     ("format", format::target),
     ("json", json::target),
     ("link", link::target),
+    ("query", query::target),
     ("record", record::target),
     ("reduce", reduce::target),
     ("schema", schema::target),

@@ -126,7 +126,7 @@ impl Name {
             return Ok(Name(text.to_owned()));
         }
         Err(format!(
-            "{text:?} is no name for a cluster: that is a lower-case letter, then letters, digits and hyphens, at most {NAME_BYTES} in all"
+            "{text:?} is not a name for a cluster: that is a lower-case letter, then letters, digits and hyphens, at most {NAME_BYTES} in all"
         ))
     }
 

@@ -34,6 +34,10 @@ pub(super) fn run(job: &Job<'_>) {
         command.arg("--no-fail-fast").args(arguments).env("PATH", &path).env(HOLD.0, HOLD.1);
         command
     };
+    // Which takes longer than the tests where other builds are at work.
+    if nextest && !job.command("programs", cargo(["nextest", "run", "--no-run"]).args(EVERYTHING)) {
+        return;
+    }
     if counted(job, "all features", &mut runner(EVERYTHING)) {
         examples(job);
     }

@@ -11,7 +11,6 @@ const EXCEPTIONS: &[(&str, &[&str], &str)] = &[
     ("banyan-files", &["Reader"], "each is public, in a module that says what it reads"),
     ("banyan-ndr", &["Code", "Vectors", "Wide"], "one for each processor, of which one is compiled"),
     ("banyan-sensor", &["Found", "Segment"], "what a program writes and what an observer reads"),
-    ("banyan-tree", &["Stream"], "a member's name for it in `driver`"),
 ];
 
 const KEYWORDS: [&str; 5] = ["struct", "enum", "trait", "union", "type"];

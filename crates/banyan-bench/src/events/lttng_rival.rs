@@ -16,8 +16,7 @@ use crate::{Effort, Timing};
 const SYSTEM: &str = "lttng_ust";
 
 /// The program that is measured.
-const SOURCES: [(&str, &str); 2] =
-    [("step.h", include_str!("lttng/step.h")), ("main.c", include_str!("lttng/main.c"))];
+const SOURCES: [(&str, &str); 2] = [("step.h", include_str!("lttng/step.h")), ("main.c", include_str!("lttng/main.c"))];
 
 /// Events of a batch; all batches of a run fit into the buffers of the tracing session.
 const EVENTS: usize = 1000;

@@ -384,7 +384,11 @@ fn a_changed_plan_is_noticed_and_a_directory_of_others_left_alone() {
     assert_eq!((&as_told[0]["done"], ran(&as_told)), (&1.into(), vec![]), "{as_told:?}");
     let others = shop.run(&["bench", "plan.toml", "--into", "."]);
     assert_eq!(others.status, 2);
-    assert!(others.err.contains("has files that are no study's; name another directory with --into"), "{}", others.err);
+    assert!(
+        others.err.contains("has files that are not a study's; name another directory with --into"),
+        "{}",
+        others.err
+    );
     assert_eq!(shop.files(), files, "nothing was made");
     fs::create_dir(shop.path("cut")).expect("room");
     shop.write("cut/.study.json.unfinished", "");
@@ -406,7 +410,7 @@ fn a_study_keeps_its_name_wherever_its_plan_lies() {
     assert!(directory.err.ends_with("go on with: banyan bench mine/plan.toml --into mine\n"), "{}", directory.err);
     shop.write("here.toml", format!("[study]\ndirectory = \"\"\n{FAILS}"));
     let here = shop.run(&["bench", "here.toml"]);
-    assert!(here.err.starts_with("banyan: .: has files that are no study's"), "{}", here.err);
+    assert!(here.err.starts_with("banyan: .: has files that are not a study's"), "{}", here.err);
 }
 
 #[test]

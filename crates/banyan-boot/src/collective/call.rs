@@ -79,7 +79,7 @@ pub enum ElementKind {
 #[non_exhaustive]
 pub enum BadReduction {
     /// Part of an element.
-    #[error("{length} bytes are no array of {of}; give a multiple of {size} bytes")]
+    #[error("{length} bytes are not an array of {of}; give a multiple of {size} bytes")]
     Length {
         /// Type of the elements.
         of: &'static str,
@@ -282,7 +282,7 @@ pub(super) mod tests {
         let error = |what, of, length| Reduction::new(what, of, length).unwrap_err().to_string();
         assert_eq!(
             error(ReduceOp::Sum, ElementKind::U32, 6),
-            "6 bytes are no array of u32; give a multiple of 4 bytes"
+            "6 bytes are not an array of u32; give a multiple of 4 bytes"
         );
         assert_eq!(error(ReduceOp::Xor, ElementKind::F64, 8), "xor is not defined for f64; use an integer type");
         assert!(error(ReduceOp::Sum, ElementKind::U8, MESSAGE_LIMIT + 1).contains("use several"));

@@ -29,6 +29,9 @@ const CHECKED_DAYS: u32 = 3650;
 /// What is wrong with a directory in which somebody else could put a program, as with the cache of files.
 const UNSAFE: &str = "belongs to someone else, or others may write to it; programs are not started from such a directory: chmod 700 it, or set XDG_CACHE_HOME";
 
+/// What is wrong with a directory whose programs cannot be started, in words that are harmless in `sh`.
+const NO_PROGRAMS: &str = "no program can be started from there, it may be mounted noexec";
+
 /// The parts of a script, each of which ends with a semicolon. None has a single quote in it.
 pub(crate) struct Script<'a> {
     pub(crate) agent: &'a AgentProgram,
@@ -90,7 +93,8 @@ impl Script<'_> {
              find \"$d\" -name \".*.??????\" -mmin +{LEFTOVER_MINUTES} -exec rm -f {{}} + ; \
              find \"$d\" -type f -name \"[0-9a-f]*\" -atime +{OLD_DAYS} ! -name {hash} -exec rm -f {{}} + ; \
              t=$(mktemp \"$d/.{hash}.XXXXXX\" 2>&1) || {{ w=\"$w; $d: $t\"; t=; return 1; }}; \
-             v=$( {{ chmod 700 \"$t\" && \"$t\" && head -c {length} /dev/zero >\"$t\"; }} 2>&1) && return 0; \
+             v=$( {{ chmod 700 \"$t\" && {{ \"$t\" 2>/dev/null || ! echo {NO_PROGRAMS}; }} && \
+             {{ fallocate -l {length} \"$t\" 2>/dev/null || head -c {length} /dev/zero >\"$t\"; }}; }} 2>&1) && return 0; \
              rm -f \"$t\"; t=; w=\"$w; $d: $v\"; return 1; }}; \
              places room || fail \"cannot keep the agent program in ${{w#; }}\"; "
         )

@@ -82,7 +82,8 @@ pub(crate) fn check_directory(directory: &str) -> Result<(), String> {
     }
 }
 
-fn in_path(name: &str) -> Option<PathBuf> {
+/// Where a program is that shells find by this name.
+pub(super) fn in_path(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     std::env::split_paths(&path).map(|directory| directory.join(name)).find(|candidate| candidate.is_file())
 }

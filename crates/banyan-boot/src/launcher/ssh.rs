@@ -8,15 +8,13 @@ use std::ffi::OsString;
 use std::time::Duration;
 
 use super::keep::Script;
+use super::packed::Packer;
 use super::program::AgentProgram;
 use super::{Channel, SshOptions, Starter};
 use crate::agent::{PIPES, heartbeat_argument};
 
-/// The line by which the host asks for the program.
+/// The line by which the host asks for the program. Behind it are the [programs](super::packed::Packer) with which it unpacks.
 pub(crate) const NEED: &str = "BANYAN-AGENT-NEEDED";
-
-/// The same of a host that can unpack it.
-pub(crate) const NEED_PACKED: &str = "BANYAN-AGENT-NEEDED-PACKED";
 
 impl SshOptions {
     /// The command that starts the agent of one host.
@@ -42,9 +40,13 @@ fn remote(agent: &AgentProgram, heartbeat: Duration) -> String {
         return format!("exec {path} {words}");
     }
     let script = Script { agent, words, speaker: "", before_failure: "", before_start: "" };
-    let ask = format!("if command -v gzip >/dev/null 2>&1; then echo {NEED_PACKED}; else echo {NEED}; fi; ");
+    let names = Packer::ALL.map(Packer::name);
+    let (unpackers, any) = (names.join(" "), names.join("|"));
+    let ask = format!(
+        "a={NEED}; for g in {unpackers}; do if command -v $g >/dev/null 2>&1; then a=\"$a $g\"; fi; done; echo \"$a\"; "
+    );
     // The sender may have nothing to pack it with.
-    let how = "read -r g n; case \"$g\" in gzip) g=\"gzip -dc\" ;; *) g=cat ;; esac; ";
+    let how = format!("read -r g n; case \"$g\" in {any}) g=\"$g -dc\" ;; *) g=cat ;; esac; ");
     format!("exec sh -c '{}{}{ask}{how}{}'", script.start(), script.make_room(), script.take())
 }
 
@@ -85,9 +87,10 @@ mod tests {
     /// The same, which has asked for the program.
     fn run(home: &Path) -> Child {
         let mut shell = begin(home);
-        let mut asked = vec![0; NEED_PACKED.len() + 1];
-        shell.stdout.as_mut().unwrap().read_exact(&mut asked).unwrap();
-        assert_eq!(asked, format!("{NEED_PACKED}\n").as_bytes());
+        // Byte by byte: what follows belongs to others.
+        let bytes = shell.stdout.as_mut().unwrap().bytes().map(Result::unwrap);
+        let asked = String::from_utf8(bytes.take_while(|byte| *byte != b'\n').collect()).unwrap();
+        assert!(asked.starts_with(NEED) && asked.contains(" gzip"), "{asked}");
         shell
     }
 

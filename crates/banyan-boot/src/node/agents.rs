@@ -18,7 +18,7 @@ use super::wire::Wire;
 use super::{Node, STARTS_TIME, Up};
 use crate::assignment::Assignment;
 use crate::launcher::Way;
-use crate::launcher::packed::{Packing, packs};
+use crate::launcher::packed::{Packer, Packing, packs};
 use crate::message;
 use crate::problem::{Problem, ProblemKind};
 use crate::process::{ExitState, signal_group};
@@ -184,10 +184,7 @@ impl Node {
                 }
             }
             match starter.greeting.push(&byte).1 {
-                Some(GreetingLine::Need { unpacks: true }) => return self.begin_packed_upload(index),
-                Some(GreetingLine::Need { unpacks: false }) => {
-                    return self.begin_upload(index, Upload::announced(&self.agent_program));
-                }
+                Some(GreetingLine::Need { unpackers }) => return self.needs_program(index, &unpackers),
                 Some(GreetingLine::Ready { protocol }) => return self.greeted(index, protocol),
                 None if starter.greeting.is_hopeless() => {
                     return self.unreachable(index, "what runs there is no agent: it writes without end");
@@ -238,46 +235,50 @@ impl Node {
         }
     }
 
-    /// The same to a host that can unpack it, as soon as it is packed.
-    fn begin_packed_upload(&mut self, index: usize) {
-        if !packs(matches!(self.up, Up::RootChannel(_)), self.agents.len()) {
+    /// The host has not got the agent program, and can unpack it with these: it is sent as soon as it is packed.
+    fn needs_program(&mut self, index: usize, unpackers: &[Packer]) {
+        let is_worth_it = packs(matches!(self.up, Up::RootChannel(_)), self.agents.len());
+        let packer = Packer::choose(unpackers).filter(|packer| is_worth_it && self.start_packing(*packer).is_ok());
+        let Some(packer) = packer else {
             return self.begin_upload(index, Upload::announced(&self.agent_program));
-        }
-        if self.packing.is_none() {
-            let started = Packing::start(&self.agent_program.path).and_then(|packing| {
-                self.poller.register(packing.bell(), Token::Packing.number(), Interest::READ)?;
-                Ok(packing)
-            });
-            match started {
-                Ok(packing) => self.packing = Some(packing),
-                Err(_) => return self.begin_upload(index, Upload::announced(&self.agent_program)),
-            }
-        }
+        };
         if let Some(starter) = &mut self.agents[index].starter {
-            starter.awaits_packing = true;
+            starter.awaits_packing = Some(packer);
         }
         self.send_packed();
     }
 
+    /// Begins to pack the agent program, once with each packer.
+    fn start_packing(&mut self, packer: Packer) -> std::io::Result<()> {
+        if self.packings.iter().any(|packing| packing.packer == packer) {
+            return Ok(());
+        }
+        let packing = Packing::start(packer, &self.agent_program.path)?;
+        self.poller.register(packing.bell(), Token::Packing.number(), Interest::READ)?;
+        self.packings.push(packing);
+        Ok(())
+    }
+
     /// The agent program is packed.
     pub(super) fn packed(&mut self) {
-        if let Some(packing) = &self.packing {
+        for packing in self.packings.iter().filter(|packing| packing.done().is_some()) {
             let _ = self.poller.remove(packing.bell());
         }
         self.send_packed();
     }
 
+    /// Sends what is packed to those that wait for it.
     fn send_packed(&mut self) {
-        let Some(packed) = self.packing.as_ref().and_then(Packing::done) else { return };
         for index in 0..self.agents.len() {
-            let starter = self.agents[index].starter.as_mut();
-            if starter.is_some_and(|starter| std::mem::take(&mut starter.awaits_packing)) {
-                let upload = match &packed {
-                    Some(packed) => Ok(Upload::packed(packed.clone())),
-                    None => Upload::announced(&self.agent_program),
-                };
-                self.begin_upload(index, upload);
-            }
+            let Some(starter) = &mut self.agents[index].starter else { continue };
+            let awaited = self.packings.iter().find(|packing| starter.awaits_packing == Some(packing.packer));
+            let Some(packed) = awaited.and_then(Packing::done) else { continue };
+            starter.awaits_packing = None;
+            let upload = match packed {
+                Some(packed) => Ok(Upload::packed(packed)),
+                None => Upload::announced(&self.agent_program),
+            };
+            self.begin_upload(index, upload);
         }
     }
 

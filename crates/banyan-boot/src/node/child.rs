@@ -19,6 +19,7 @@ use super::wire::Wire;
 use crate::agent_log::{AgentLog, LogReader};
 use crate::assignment::Assignment;
 use crate::launcher::content::Content;
+use crate::launcher::packed::Packer;
 use crate::launcher::program::AgentProgram;
 use crate::launcher::slurm;
 use crate::launcher::{Channel, Starter};
@@ -91,7 +92,7 @@ pub(crate) struct StarterProcess {
     pub(crate) input: Option<OwnedFd>,
     pub(crate) upload: Option<Upload>,
     /// It waits until the agent program is packed.
-    pub(crate) awaits_packing: bool,
+    pub(crate) awaits_packing: Option<Packer>,
     pub(crate) errors: Option<OwnedFd>,
     complaint: VecDeque<u8>,
     /// Lines of its agents' logs among that.
@@ -206,7 +207,7 @@ impl StarterProcess {
             greeting: Greeting::default(),
             input,
             upload: None,
-            awaits_packing: false,
+            awaits_packing: None,
             errors,
             complaint: VecDeque::new(),
             log: LogReader::default(),

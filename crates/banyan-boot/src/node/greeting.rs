@@ -3,7 +3,8 @@
 //! Login shells print all sorts of things. Everything before the agent's own line is kept as noise (for error messages)
 //! and skipped, up to a bound.
 
-use crate::launcher::ssh::{NEED, NEED_PACKED};
+use crate::launcher::packed::Packer;
+use crate::launcher::ssh::NEED;
 
 /// The agent's first line, before the number of its protocol. The same in every protocol.
 pub(crate) const READY: &str = "BANYAN-AGENT-READY";
@@ -17,8 +18,8 @@ const KEPT_BYTES: usize = 400;
 /// What a line means.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum GreetingLine {
-    /// The host has not the program, and may be able to unpack it.
-    Need { unpacks: bool },
+    /// The host has not the program, and can unpack it with these.
+    Need { unpackers: Vec<Packer> },
     /// The agent runs, and speaks this protocol; 0 when it does not say.
     Ready { protocol: u16 },
 }
@@ -72,14 +73,19 @@ impl Greeting {
 fn meaning(line: &[u8]) -> Option<GreetingLine> {
     let line = line.trim_ascii_end();
     // A prompt, an escape sequence or any other bytes without an end of line may stand before it.
-    if let Some(unpacks) = [NEED, NEED_PACKED].iter().position(|need| line.ends_with(need.as_bytes())) {
-        return Some(GreetingLine::Need { unpacks: unpacks == 1 });
+    if let Some(mut names) = words_behind(NEED, line) {
+        let is_named = |packer: &Packer| names.any(|name| name == packer.name().as_bytes());
+        return Some(GreetingLine::Need { unpackers: Packer::ALL.into_iter().filter(is_named).collect() });
     }
-    let at = line.windows(READY.len()).position(|window| window == READY.as_bytes())?;
     // Later releases may say more behind the number.
-    let mut words = line[at + READY.len()..].split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
-    let number = words.next().and_then(|word| std::str::from_utf8(word).ok()?.parse().ok());
+    let number = words_behind(READY, line)?.next().and_then(|word| std::str::from_utf8(word).ok()?.parse().ok());
     Some(GreetingLine::Ready { protocol: number.unwrap_or_default() })
+}
+
+/// The words behind this one, wherever it stands in the line.
+fn words_behind<'a>(word: &str, line: &'a [u8]) -> Option<impl Iterator<Item = &'a [u8]>> {
+    let at = line.windows(word.len()).position(|window| window == word.as_bytes())?;
+    Some(line[at + word.len()..].split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()))
 }
 
 #[cfg(test)]
@@ -118,14 +124,16 @@ mod tests {
         let mut greeting = Greeting::default();
         let text = format!("hello\r\n{NEED}\r\n");
         let found: Vec<GreetingLine> = text.bytes().filter_map(|byte| greeting.push(&[byte]).1).collect();
-        assert_eq!(found, [GreetingLine::Need { unpacks: false }]);
+        assert_eq!(found, [GreetingLine::Need { unpackers: vec![] }]);
     }
 
     #[test]
     fn bytes_that_are_no_text_before_a_line_do_not_hide_it() {
         let found = |line: String| Greeting::default().push(&[&[0xff, 0xc3, 0], line.as_bytes()].concat()).1;
-        assert_eq!(found(format!("{NEED}\n")), Some(GreetingLine::Need { unpacks: false }));
-        assert_eq!(found(format!("{NEED_PACKED}\n")), Some(GreetingLine::Need { unpacks: true }));
+        assert_eq!(found(format!("{NEED}\n")), Some(GreetingLine::Need { unpackers: vec![] }));
+        let unpackers = Packer::ALL.to_vec();
+        assert_eq!(found(format!("{NEED} zstd gzip\r\n")), Some(GreetingLine::Need { unpackers }));
+        assert_eq!(found(format!("{NEED} gzip other\n")), Some(GreetingLine::Need { unpackers: vec![Packer::Gzip] }));
         assert_eq!(found(format!("{READY} 1\n")), Some(GreetingLine::Ready { protocol: 1 }));
     }
 }

@@ -123,7 +123,7 @@ pub(crate) struct Node {
     assignment: Assignment,
     agent_program: AgentProgram,
     /// The same on its way to hosts that can unpack it, once one has asked for it.
-    packing: Option<Packing>,
+    packings: Vec<Packing>,
     poller: Poller,
     spawner: Spawner,
     null: OwnedFd,
@@ -220,7 +220,7 @@ impl Node {
             up,
             host: setting.host.into(),
             agent_program: setting.agent_program,
-            packing: None,
+            packings: Vec::new(),
             poller,
             spawner: setting.spawner,
             null: rustix::fs::open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?,

@@ -69,10 +69,24 @@ pub fn reap_orphans(members: impl Fn(Pid) -> bool) -> io::Result<usize> {
 }
 
 /// The children that live, but for those that `members` knows, with their command lines. Of a subreaper these are what its
-/// members left behind. On a kernel without a list of children there are none.
+/// members left behind. On a kernel without a list of children there are none. Those that are about to end are none: what has
+/// ended a member may have reached them, too.
 pub(crate) fn orphans(members: impl Fn(Pid) -> bool) -> Vec<(Pid, String)> {
     let others = listed_children().unwrap_or_default().into_iter().filter(|child| !members(*child));
-    others.filter_map(|child| Some((child, command(child)?))).collect()
+    others.filter(|child| !is_dying(*child)).filter_map(|child| Some((child, command(child)?))).collect()
+}
+
+/// Whether a signal that ends a process has been sent to it, and it has not run since.
+fn is_dying(process: Pid) -> bool {
+    let status = fs::read_to_string(format!("/proc/{}/status", process.as_raw_pid())).unwrap_or_default();
+    let signals = |name: &str| {
+        let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+        line.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or_default()
+    };
+    let bit = |signal: Signal| 1 << (signal.as_raw() - 1);
+    let is_handled = ["SigBlk", "SigIgn", "SigCgt"].into_iter().map(signals).fold(0, |all, some| all | some);
+    let deadly = bit(Signal::KILL) | (bit(Signal::TERM) & !is_handled);
+    (signals("SigPnd") | signals("ShdPnd")) & deadly != 0
 }
 
 /// The command line of a process that lives.
@@ -159,6 +173,26 @@ mod tests {
         assert_eq!(parent(b"12 (a) b) 7 (x) S 34 12 12 0"), Pid::from_raw(34));
         assert_eq!(parent(b"1 (init) S 0 1"), None);
         assert_eq!(parent(b"12 (cut"), None);
+    }
+
+    #[test]
+    fn a_process_that_has_been_sent_a_signal_which_ends_it_is_dying_and_others_are_not() {
+        let mut child = std::process::Command::new("sleep").arg("1000").spawn().unwrap();
+        let pid = Pid::from_child(&child);
+        let stat = || fs::read(format!("/proc/{}/stat", child.id())).unwrap();
+        let state = |wanted: &[u8]| stat().windows(wanted.len()).any(|part| part == wanted);
+        let before = is_dying(pid);
+        // It does not run, so the signal stays.
+        rustix::process::kill_process(pid, Signal::STOP).unwrap();
+        while !state(b") T ") {
+            std::thread::yield_now();
+        }
+        let stopped = is_dying(pid);
+        rustix::process::kill_process(pid, Signal::TERM).unwrap();
+        let asked = is_dying(pid);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_eq!([before, stopped, asked, is_dying(pid)], [false, false, true, false]);
     }
 
     #[test]

@@ -57,7 +57,7 @@ pub enum Resource {
 #[non_exhaustive]
 pub enum BadLimit {
     /// Not of the form `name=value`.
-    #[error("{entry:?} is no limit; write name=value, for example nofile=1024")]
+    #[error("{entry:?} is not a limit; write name=value, for example nofile=1024")]
     NoValue {
         /// The part between the commas.
         entry: String,
@@ -68,7 +68,7 @@ pub enum BadLimit {
         /// The name.
         name: String,
     },
-    /// A value that is no number, has a foreign unit, or is too large.
+    /// A value that is not a number, has a foreign unit, or is too large.
     #[error("{name}={value} is not understood; write {expected}")]
     Value {
         /// The name.
@@ -237,7 +237,7 @@ mod tests {
     #[test]
     fn what_is_wrong_is_named_with_what_could_stand_there() {
         let message = |text: &str| text.parse::<Limits>().unwrap_err().to_string();
-        assert_eq!(message("nofile"), "\"nofile\" is no limit; write name=value, for example nofile=1024");
+        assert_eq!(message("nofile"), "\"nofile\" is not a limit; write name=value, for example nofile=1024");
         assert_eq!(message("nofile=1k"), "nofile=1k is not understood; write a count, or unlimited");
         assert!(message("files=1").contains("there are time, nice, as, core, cpu"), "{}", message("files=1"));
         for text in

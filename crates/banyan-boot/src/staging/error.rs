@@ -63,7 +63,7 @@ pub enum StageError {
     #[error("{} changed while it was read; stage it again when nobody writes to it", .0.display())]
     Changed(PathBuf),
     /// No place on a host.
-    #[error("{} is no place to stage to: name a file or directory, without `..`", .0.display())]
+    #[error("{} is not a place to stage to: name a file or directory, without `..`", .0.display())]
     Destination(PathBuf),
     /// Some hosts have not got it.
     #[error(

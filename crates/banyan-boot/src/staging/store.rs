@@ -58,7 +58,7 @@ pub(crate) enum StoreError {
     Refused(PathBuf, String),
     #[error("{} exists and is a directory, which is never replaced; remove it first", .0.display())]
     Exists(PathBuf),
-    #[error("{} exists and is no directory; remove it first", .0.display())]
+    #[error("{} exists and is not a directory; remove it first", .0.display())]
     NoDirectory(PathBuf),
     #[error(
         "{} is a symbolic link, which is not followed; remove it, or name the directory it leads to with a / behind it",
@@ -171,7 +171,7 @@ impl Store {
         let target = target(offer, site).map_err(StoreError::NoPlace)?;
         let in_cache = offer.path.is_none();
         if !is_hash(&offer.hash) || !place::is_destination(&target) {
-            return Err(StoreError::Refused(target, "it is no place for a file".into()));
+            return Err(StoreError::Refused(target, "it is not a place for a file".into()));
         }
         let parcel = match offer.names.as_deref().map(parcel::names_of) {
             Some(None) => return Err(StoreError::Refused(target, "it has names that lead elsewhere".into())),
@@ -594,7 +594,7 @@ fn target(offer: &Offer, site: Site<'_>) -> Result<PathBuf, String> {
             if parcel::is_one_name(&name) {
                 Ok(target.join(name))
             } else {
-                Err(format!("{name:?} is no name for a file"))
+                Err(format!("{name:?} is not a name for a file"))
             }
         }
         _ => Ok(target),

@@ -6,7 +6,9 @@ use std::path::PathBuf;
 
 use banyan_boot::{Session, SessionOptions};
 
-use crate::cluster::{ASKS, DEAD, GOOD, GREETS, REFUSES_KEYS, SILENT, assert_clean, each, impatient, name, on, small};
+use crate::cluster::{
+    ASKS, DEAD, GOOD, GREETS, REFUSES_KEYS, SILENT, assert_clean, each, impatient, name, on, run, small,
+};
 use crate::setup::{all_succeed, assert_says, launch_error, members, shell, this_program};
 
 pub(crate) fn hosts_that_refuse_are_named_with_cause_and_remedy() {
@@ -113,6 +115,56 @@ pub(crate) fn a_host_whose_home_is_full_keeps_the_program_elsewhere() {
     let wrong = on(&small()).agent_directory("/tmp/$(reboot)");
     assert_says(&launch_error(&[shell("true").on("h1", 1)], &wrong), &["write a path from the root, such as "]);
     assert_clean(&small());
+}
+
+/// A directory of a host that is mounted with another option, until this goes.
+struct Mounted(&'static str);
+
+/// Which one.
+const SPOILT: &str = "h7";
+
+impl Mounted {
+    fn with(option: &str, directory: &'static str) -> Mounted {
+        run(
+            SPOILT,
+            &format!(
+                "mkdir -p {directory} && mount --bind {directory} {directory} && mount -o remount,bind,{option} {directory}"
+            ),
+        );
+        Mounted(directory)
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        // What runs there ends soon.
+        run(SPOILT, &format!("umount --lazy {}", self.0));
+    }
+}
+
+pub(crate) fn a_host_whose_home_is_read_only_or_noexec_keeps_the_program_elsewhere() {
+    let look = || {
+        let heard = Session::launch(&[shell("readlink /proc/$PPID/exe").on(SPOILT, 1)], &on(&name()));
+        all_succeed(heard.unwrap()).text(0)
+    };
+    for option in ["ro", "noexec"] {
+        // One that is there may be started from a place that cannot be written to.
+        run(SPOILT, "rm -rf $HOME/.cache/banyan /tmp/.cache-banyan-*");
+        let spoilt = Mounted::with(option, "$HOME/.cache");
+        let program = look();
+        assert!(program.starts_with("/tmp/.cache-banyan-"), "{option}: {program}");
+        drop(spoilt);
+    }
+    assert_clean(&name());
+}
+
+pub(crate) fn a_host_where_no_program_can_be_started_is_named_with_the_cause() {
+    let spoilt = ["$HOME/.cache", "/tmp", "/dev/shm"].map(|directory| Mounted::with("noexec", directory));
+    let error = launch_error(&[each(shell("true"), &["h1", SPOILT], 1)], &on(&name()));
+    let cause = "no program can be started from there, it may be mounted noexec";
+    assert_says(&error, &["1 of 2 hosts", &format!("host {SPOILT}: "), cause, "/tmp/.cache-banyan-", "/dev/shm"]);
+    drop(spoilt);
+    assert_clean(&name());
 }
 
 pub(crate) fn host_names_that_look_like_options_never_reach_ssh() {

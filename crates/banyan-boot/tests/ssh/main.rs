@@ -48,6 +48,8 @@ const TESTS: &[harness::Test] = tests![
     failures::an_installed_agent_that_is_missing_is_named,
     failures::a_full_disk_is_named_if_the_program_may_be_nowhere_else,
     failures::a_host_whose_home_is_full_keeps_the_program_elsewhere,
+    failures::a_host_whose_home_is_read_only_or_noexec_keeps_the_program_elsewhere,
+    failures::a_host_where_no_program_can_be_started_is_named_with_the_cause,
     failures::host_names_that_look_like_options_never_reach_ssh,
     guards::members_of_a_killed_agent_on_a_host_live_on_until_it_is_over,
     guards::a_host_whose_ssh_is_killed_goes_on_until_it_is_over,

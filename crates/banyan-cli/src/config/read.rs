@@ -122,7 +122,7 @@ fn defaults(source: &ConfigText<'_>, defaults: &mut Defaults, table: &DeTable<'_
             "min-hosts" => defaults.min_hosts = Some(least(source, item)?),
             "agent-dir" => defaults.agent_dir = Some(word(source, item, |text| Ok(text.to_owned()))?),
             "color" => defaults.color = Some(word(source, item, color)?),
-            other => return Err(source.wrong(name, format_args!("{other:?} is no default; {KEYS}"))),
+            other => return Err(source.wrong(name, format_args!("{other:?} is not a default; {KEYS}"))),
         }
     }
     Ok(())
@@ -169,7 +169,7 @@ fn words(source: &ConfigText<'_>, item: &Item<'_>) -> Result<Vec<String>, String
 pub fn number(source: &ConfigText<'_>, item: &Item<'_>) -> Result<usize, String> {
     let number = item.get_ref().as_integer().filter(|number| number.radix() == 10);
     let number = number.and_then(|number| number.as_str().parse().ok()).filter(|number| *number > 0);
-    number.ok_or_else(|| source.wrong(item, "is no number of at least 1"))
+    number.ok_or_else(|| source.wrong(item, "is not a number of at least 1"))
 }
 
 fn color(text: &str) -> Result<Color, String> {
@@ -208,8 +208,8 @@ mod tests {
             ("[groups]\n\"a b\" = \"x\"\n", "line 2: \"a b\" cannot be written as @GROUP"),
             ("[group]\n", "line 1: \"group\" is not known; there are [groups]"),
             ("groups = 1\n", "line 1: groups is a table"),
-            ("[defaults]\n\nfan-out = 3\n", "line 3: \"fan-out\" is no default; there are launcher"),
-            ("[defaults]\nfanout = 0\n", "line 2: is no number of at least 1"),
+            ("[defaults]\n\nfan-out = 3\n", "line 3: \"fan-out\" is not a default; there are launcher"),
+            ("[defaults]\nfanout = 0\n", "line 2: is not a number of at least 1"),
             ("[defaults]\ntimeout = \"soon\"\n", "line 2: \"soon\": write for example"),
             ("[defaults]\nlauncher = \"pigeon\"\n", "line 2: \"pigeon\": there are auto, local"),
             ("[defaults]\ncolor = true\n", "line 2: is no text"),

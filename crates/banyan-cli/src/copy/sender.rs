@@ -25,7 +25,8 @@ const FILLING: [u8; 4096] = [0; 4096];
 
 pub(super) fn send(files: &[PathBuf], reading: Reading) -> Outcome {
     let host = std::env::var(HOST).map_err(|_| Failure::usage("--send is for members of a session"))?;
-    let mut sender = Sender { out: output::stdout(), answers: answers(host.clone()) };
+    let answers = answers(host.clone()).map_err(|error| Failure::system("no thread can be started", &error))?;
+    let mut sender = Sender { out: output::stdout(), answers };
     for (index, file) in files.iter().enumerate() {
         let path = for_host(file, &host);
         match sender.offer_all(index, &path, reading) {
@@ -40,17 +41,17 @@ pub(super) fn send(files: &[PathBuf], reading: Reading) -> Outcome {
 }
 
 /// Answers for this host. Those for others are thrown away, and input is read whatever else is done: nobody waits.
-fn answers(host: String) -> Receiver<bool> {
+fn answers(host: String) -> std::io::Result<Receiver<bool>> {
     let (sender, answers) = channel();
-    std::thread::spawn(move || {
+    std::thread::Builder::new().spawn(move || {
         for line in std::io::stdin().lock().lines().map_while(Result::ok) {
             let mut words = line.split(' ');
             if words.next() == Some(&*host) && sender.send(words.next() == Some("send")).is_err() {
                 return;
             }
         }
-    });
-    answers
+    })?;
+    Ok(answers)
 }
 
 struct Sender<W: Write> {

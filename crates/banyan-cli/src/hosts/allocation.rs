@@ -60,13 +60,16 @@ impl Allocation {
         let mut allocation =
             Allocation { holder, job: String::new(), hosts: HostSet::default(), waited: Duration::ZERO };
         let (says, said) = channel();
-        thread::spawn(move || {
+        let refused = |error| Failure::system("no thread can be started", &error);
+        let reader = thread::Builder::new().spawn(move || {
             let mut line = String::new();
             // No line: it says on standard error why.
             let _ = output.map(|output| BufReader::new(output).read_line(&mut line));
             says.send(line)
         });
-        let complaints = errors.map(|errors| thread::spawn(move || pass_on(errors)));
+        reader.map_err(refused)?;
+        let pass_on = |errors| thread::Builder::new().spawn(move || pass_on(errors)).map_err(refused);
+        let complaints = errors.map(pass_on).transpose()?;
         let line = match within {
             Some(within) => said.recv_timeout(within),
             None => said.recv().map_err(|_| RecvTimeoutError::Disconnected),

@@ -211,7 +211,7 @@ impl Converter {
             && !is_number(view.format(), &path)
         {
             return Err(Failure::new(format!(
-                "--time-field {path}: is no number, so it cannot be a time; see records schema"
+                "--time-field {path}: is not a number, so it cannot be a time; see records schema"
             )));
         }
         self.sink.write(view.format(), view.body(), time)?;

@@ -169,7 +169,7 @@ fn a_time_is_a_number() {
     let shop = Workshop::with_readings(3);
     let ran = shop.run(&["records", "convert", "readings.bny", "timed.bny", "--time-field", "sensor"]);
     assert_eq!(ran.status, 1);
-    assert!(ran.err.contains("--time-field sensor: is no number, so it cannot be a time"), "{}", ran.err);
+    assert!(ran.err.contains("--time-field sensor: is not a number, so it cannot be a time"), "{}", ran.err);
     assert!(!shop.path("timed.bny").exists());
     shop.well(&["records", "convert", "readings.bny", "timed.bny", "--time-field", "celsius"]);
 }

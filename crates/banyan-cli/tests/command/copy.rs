@@ -161,7 +161,7 @@ fn a_host_that_cannot_store_is_named_with_cause_and_remedy_and_the_others_get_it
     assert_eq!(lines.len(), 2, "{}", ran.err);
     let of = |host: &str| lines.iter().find(|line| line.contains(&format!("host {host}: "))).expect("a line");
     assert!(
-        of("n2").contains("n2 exists and is no directory; remove it first; look with: banyan run -w n2 -- ls -la ")
+        of("n2").contains("n2 exists and is not a directory; remove it first; look with: banyan run -w n2 -- ls -la ")
     );
     assert!(of("n3").contains("n3/one exists and is a directory, which is never replaced; remove it first"));
     assert_eq!((shop.read("n1/one"), shop.read("n4/one")), (b"1".to_vec(), b"1".to_vec()));
@@ -180,7 +180,7 @@ fn a_file_in_the_way_of_a_directory_is_named() {
     shop.write("n1/data/bin", "in the way");
     let ran = copy(&shop, &["data", &on_each(&shop, "")]);
     assert_eq!(ran.status, 1);
-    assert!(ran.err.contains("n1/data/bin exists and is no directory; remove it first"), "{}", ran.err);
+    assert!(ran.err.contains("n1/data/bin exists and is not a directory; remove it first"), "{}", ran.err);
     assert!(temporary_names(&shop.path("")).is_empty());
 }
 
@@ -752,7 +752,7 @@ fn quiet_still_says_why_something_was_not_copied() {
     shop.write("file", "");
     let below = shop.path("file/two").display().to_string();
     let ran = shop.run(&["copy", "-q", "--launcher", "local", "-w", "n1", "one", &below]);
-    assert!(ran.status == 1 && ran.err.contains("file exists and is no directory"), "{} {}", ran.status, ran.err);
+    assert!(ran.status == 1 && ran.err.contains("file exists and is not a directory"), "{} {}", ran.status, ran.err);
 }
 
 #[test]
@@ -766,9 +766,9 @@ fn what_the_system_refuses_is_said_in_words_without_a_number() {
     for (arguments, says) in [
         (&["one/two", "there"][..], "one/two cannot be read: not a directory; look with: ls -la one/two"),
         (&["one", &here("file/two/three")], "file/two cannot be written: not a directory; look with: "),
-        (&["one", &here("file/")], "file exists and is no directory; remove it first; look with: "),
+        (&["one", &here("file/")], "file exists and is not a directory; remove it first; look with: "),
         (&["--gather", &here("one/two"), "all"], "one/two cannot be read: not a directory; look with: "),
-        (&["--gather", &here("one"), "all"], "all/n1 exists and is no directory; remove it first; look with: "),
+        (&["--gather", &here("one"), "all"], "all/n1 exists and is not a directory; remove it first; look with: "),
         (&["--gather", &here("one"), "one"], "one: cannot be written: file exists"),
     ] {
         let ran = shop.run(&[&["copy", "--launcher", "local", "-w", "n1"], arguments].concat());

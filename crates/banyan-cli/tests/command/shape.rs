@@ -46,7 +46,7 @@ fn is_of(value: &Value, kind: &str) -> bool {
         "object" => value.is_object(),
         "list" => value.is_array(),
         "nothing" => value.is_null(),
-        other => panic!("{other} is no kind"),
+        other => panic!("{other} is not a kind"),
     }
 }
 

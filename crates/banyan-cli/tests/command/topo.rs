@@ -42,7 +42,7 @@ fn every_refusal_names_the_thing_the_cause_and_the_remedy() {
     shop.write("twice", "a:0 => b:0 c:0 ;\nc:0 => b:0 ;\n");
     shop.write("lines", "front-end\n  agents on node[1-4]\n");
     let refusals: [(&[&str], i32, &str); 14] = [
-        (&["gen", "star"], 2, "star: line 1, column 1: \"star\" is no topology; write 4x16"),
+        (&["gen", "star"], 2, "star: line 1, column 1: \"star\" is not a topology; write 4x16"),
         (&["gen", "64x64x64x64"], 2, "64x64x64x64: more than 4194304 nodes; is a count right?"),
         (&["gen", "hosts:16:8"], 2, "hosts:16:8: hosts:… hangs members under the agents of their hosts, and no host"),
         (&["gen", "4x16", "-w", "node[1-"], 2, "-w: host set, line 1, column 5"),
@@ -55,7 +55,7 @@ fn every_refusal_names_the_thing_the_cause_and_the_remedy() {
         (&["check", "twice"], 2, "twice: line 2, column 8: b:0 has two parents, a:0 (line 1) and c:0; leave it"),
         (&["check", "twice", "-w", "a"], 2, "twice: line 1, column 8: host \"b\" is not one of the given hosts; add"),
         (&["draw", "lines"], 2, "lines: line 2, column 3: an agent without members below it has nothing to do"),
-        (&["draw", "gone"], 2, "gone: no such file, and as a word: line 1, column 1: \"gone\" is no topology"),
+        (&["draw", "gone"], 2, "gone: no such file, and as a word: line 1, column 1: \"gone\" is not a topology"),
     ];
     let files = shop.files();
     for (arguments, status, message) in refusals {

@@ -8,6 +8,7 @@
 //! `cargo xtask test --only sessions` makes the hosts, runs these tests and removes the hosts.
 
 mod absent;
+mod clock;
 mod copy;
 mod doctor;
 mod firewall;

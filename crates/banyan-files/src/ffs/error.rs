@@ -21,13 +21,13 @@ pub enum ErrorKind {
     #[error(transparent)]
     Io(#[from] std::io::Error),
     /// It begins like nothing FFS writes.
-    #[error("this is no FFS file: it begins neither with 43 56 ff a9 nor with a format description")]
+    #[error("this is not an FFS file: it begins neither with 43 56 ff a9 nor with a format description")]
     NotFfs,
     /// It ends in the middle of something.
     #[error("the file ends in the middle of {0}")]
     Truncated(&'static str),
     /// A block of no known kind. What follows cannot be found.
-    #[error("{0} is no kind of block; the rest of the file cannot be read")]
+    #[error("{0} is not a known kind of block; the rest of the file cannot be read")]
     Block(u8),
     /// A limit is exceeded.
     #[error("{what}: {found} is more than the limit of {limit} (Limits::{name})")]

@@ -18,9 +18,9 @@ const WRONG: &[(&str, &str, &str)] = &[
     ("n[1[2]]", "column 4", "`[` within brackets"),
     ("n[]", "column 3", "a number is missing"),
     ("n[1,]", "column 5", "a number is missing"),
-    ("n[1--3]", "column 5", "\"-3\" is no number"),
-    ("n[x]", "column 3", "\"x\" is no number"),
-    ("n[1,  x-2]", "column 7", "\"x\" is no number"),
+    ("n[1--3]", "column 5", "\"-3\" is not a number"),
+    ("n[x]", "column 3", "\"x\" is not a number"),
+    ("n[1,  x-2]", "column 7", "\"x\" is not a number"),
     ("n[5-3]", "column 3", "5-3 runs backwards; write 3-5"),
     ("n[00-3]", "column 3", "write 00-03 or 0-3"),
     ("n[8-012]", "column 3", "write 008-012 or 8-12"),
@@ -49,8 +49,8 @@ const WRONG: &[(&str, &str, &str)] = &[
     ("a # b", "column 3", "comments stand in host files only"),
     ("[::1]:22", "column 6", "a port belongs into"),
     ("n[::1]", "column 2", "stands alone"),
-    ("[a::b::c]", "column 2", "is no IPv6 address"),
-    ("[::1%]", "column 2", "is no IPv6 address"),
+    ("[a::b::c]", "column 2", "is not an IPv6 address"),
+    ("[::1%]", "column 2", "is not an IPv6 address"),
     ("a\nb\nc d/e", "line 3, column 4", "cannot hold '/'"),
 ];
 

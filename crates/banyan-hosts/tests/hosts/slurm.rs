@@ -20,7 +20,7 @@ fn what_slurm_does_not_write_is_refused_with_its_item() {
         assert!(matches!(tasks_per_node(wrong), Err(TasksPerNodeError::Item { .. })), "{wrong}");
     }
     let error = tasks_per_node("4(x3),two").unwrap_err().to_string();
-    assert!(error.contains("item 2: \"two\" is no count"), "{error}");
+    assert!(error.contains("item 2: \"two\" is not a count"), "{error}");
 }
 
 #[test]

@@ -1,12 +1,16 @@
 //! Two ends of a link in one thread: bytes go from one to the other as the test wants, and time is a number.
 
 use std::collections::VecDeque;
-use std::io::IoSlice;
 use std::time::{Duration, Instant};
 
 use banyan_link::{
     Connection, Event, Frame, Kind, LinkOptions, Opening, OpeningState, PeerId, Responder, Secret, SessionId,
 };
+
+#[path = "../support/transmit.rs"]
+mod transmit;
+
+pub(crate) use transmit::transmit;
 
 pub(crate) const DATA: Kind = Kind::data(20);
 pub(crate) const CONTROL: Kind = Kind::control(200);
@@ -97,20 +101,6 @@ impl Pair {
 pub(crate) fn opening() -> (Opening, PeerId) {
     let peer = PeerId { session: SessionId([7; 16]), index: 3, incarnation: 1 };
     (Opening { peer, secret: Secret::from_bytes([9; 32]) }, peer)
-}
-
-pub(crate) fn transmit(end: &mut Connection, now: Instant) -> Vec<u8> {
-    let mut all = Vec::new();
-    loop {
-        let mut pieces = [IoSlice::new(&[]); 8];
-        let count = end.poll_transmit(&mut pieces);
-        let length = pieces[..count].iter().map(|piece| piece.len()).sum();
-        pieces[..count].iter().for_each(|piece| all.extend_from_slice(piece));
-        if count == 0 {
-            return all;
-        }
-        end.sent(length, now);
-    }
 }
 
 /// Feeds bytes to an end as fast as it takes them; drops what an end that takes nothing more does not take.

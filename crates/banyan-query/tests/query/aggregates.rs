@@ -133,16 +133,12 @@ fn extreme(numbers: &[&V], is_largest: bool) -> Value {
 }
 
 fn recent(all: &[(V, &Happened)], is_last: bool) -> Value {
-    let number = |value: &V| match value {
-        V::Truth(truth) => V::Int((*truth).into()),
-        V::Float(number) => V::Float(number + 0.0),
-        other => other.clone(),
-    };
-    let numbers = all.iter().map(|(value, event)| (number(value), event.time)).filter(|(value, _)| match value {
-        V::Int(number) => i64::try_from(*number).is_ok(),
-        V::Float(_) => true,
-        _ => false,
-    });
+    let numbers =
+        all.iter().map(|(value, event)| (plain(as_number(value)), event.time)).filter(|(value, _)| match value {
+            V::Int(number) => i64::try_from(*number).is_ok(),
+            V::Float(_) => true,
+            _ => false,
+        });
     // Of one time, integers before floats; of one kind the largest is the last.
     let mut numbers: Vec<(V, i64)> = numbers.collect();
     numbers.sort_by(|(one, then), (other, time)| then.cmp(time).then(order(&[one.clone()], &[other.clone()])));

@@ -1,7 +1,8 @@
 //! Errors: where they point, and what they say.
 
 use banyan_ndr::Record;
-use banyan_query::{Query, QueryError, Selector};
+use banyan_query::{Query, QueryError, Selector, explain};
+use proptest::prelude::*;
 
 use crate::steps::Step;
 
@@ -74,5 +75,107 @@ fn texts_without_bounds_are_refused() {
     let huge = format!("select n from step where {}", "n = 1 or ".repeat(100_000));
     for text in [deep, long, nots, signs, truths, huge] {
         assert!(error(&text).to_string().contains("are more than the"), "{:.40}", text);
+    }
+}
+
+/// Words of which queries are made, and some that are none.
+const WORDS: [&str; 62] = [
+    "select",
+    "from",
+    "where",
+    "group by",
+    "every",
+    "sliding",
+    "having",
+    "sample 1 in",
+    "limit",
+    "as",
+    "and",
+    "or",
+    "not",
+    "like",
+    "matches",
+    "true",
+    "n",
+    "residual",
+    "node.temp",
+    "temps[1]",
+    "name",
+    "state",
+    "bytes",
+    "list[0]",
+    "\"host\"",
+    "host",
+    "rank",
+    "time",
+    "step",
+    "count()",
+    "max(",
+    "sum(",
+    "p99(",
+    "quantile(0.5,",
+    "top(2,",
+    "hist(",
+    "union(",
+    "classes(",
+    "abs(",
+    "exists(",
+    "delta(",
+    "length(",
+    "(",
+    ")",
+    ")",
+    ",",
+    "*",
+    "+",
+    "-",
+    "/",
+    "%",
+    "=",
+    "!=",
+    "<",
+    "'x%'",
+    "'^x'",
+    "1",
+    "2.5",
+    "1s",
+    "2s",
+    "é",
+    "\u{1b}",
+];
+
+fn is_fine(text: &str) -> Result<(), TestCaseError> {
+    let error = match text.parse::<Query>() {
+        Err(error) => error,
+        Ok(query) => {
+            let again: Query = query.to_string().parse().unwrap_or_else(|error| panic!("{error}"));
+            prop_assert_eq!(&again, &query);
+            prop_assert!(explain(&query).contains("each host"));
+            match Selector::new(&query, "step", Step::format()) {
+                Err(error) => error,
+                Ok(_) => return Ok(()),
+            }
+        }
+    };
+    prop_assert!(text.get(error.range()).is_some(), "{:?}: {:?}", text, error.range());
+    let shown = error.to_string();
+    prop_assert!(!shown.chars().any(|character| character.is_control() && character != '\n'), "{:?}", shown);
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    #[test]
+    fn any_words_are_a_query_or_an_error_with_a_place(words in prop::collection::vec(prop::sample::select(&WORDS[..]), 0..14)) {
+        is_fine(&words.join(" "))?;
+        is_fine(&format!("select {} from step", words.join(" ")))?;
+        is_fine(&format!("select count() from step where {}", words.join(" ")))?;
+    }
+
+    #[test]
+    fn any_text_is_a_query_or_an_error_with_a_place(text in "\\PC{0,60}") {
+        is_fine(&text)?;
+        is_fine(&format!("select {text} from step"))?;
     }
 }

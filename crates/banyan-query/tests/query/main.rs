@@ -3,6 +3,7 @@
 mod aggregates;
 mod errors;
 mod generate;
+mod hostile;
 mod language;
 mod model;
 mod oracle;

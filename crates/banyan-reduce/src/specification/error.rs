@@ -54,7 +54,7 @@ pub enum SpecificationError {
         wanted: &'static str,
     },
     /// A name that cannot stand behind `as`.
-    #[error("{name:?} is no name of a result; use letters, digits and _")]
+    #[error("{name:?} is not a name for a result; use letters, digits and _")]
     Name {
         /// The name.
         name: String,

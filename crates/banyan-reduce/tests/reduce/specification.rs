@@ -95,7 +95,7 @@ fn the_builder_says_what_is_wrong_when_it_builds() {
     let error = Specification::builder().hist("x", 1.0, 0.0, 5).build().unwrap_err();
     assert_eq!(error.to_string(), "column 1: hist begins below its end; write it as hist(latency, 0, 100, 20)");
     let error = Specification::builder().max("x").named("hot spot").build().unwrap_err();
-    assert_eq!(error.to_string(), "\"hot spot\" is no name of a result; use letters, digits and _");
+    assert_eq!(error.to_string(), "\"hot spot\" is not a name for a result; use letters, digits and _");
     assert!(Specification::builder().build().is_err());
 }
 

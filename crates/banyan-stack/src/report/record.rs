@@ -19,7 +19,7 @@ const MAX_RANKS: u64 = 1 << 24;
 
 /// A record that is no report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("this is no report of stacks: {0}; the sender is broken")]
+#[error("this is not a report of stacks: {0}; the sender is broken")]
 pub struct Malformed(&'static str);
 
 /// A [`Report`] as it is sent. Made by `From`, and read by `TryFrom`, which checks it.

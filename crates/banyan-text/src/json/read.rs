@@ -241,7 +241,7 @@ impl<'f, 'de> Destination<'_, 'f, 'de> {
             serde_json::from_str(raw).map_err(|_| self.describe(raw))?;
         match members.first_key_value() {
             Some((key, value)) if members.len() == 1 && key == REFERENCE => {
-                let number = value.get().parse().map_err(|_| format!("{} is no number", shown(value.get())))?;
+                let number = value.get().parse().map_err(|_| format!("{} is not a number", shown(value.get())))?;
                 self.reading.refer(number, self.ty)
             }
             Some((key, value)) if members.len() == 1 && key == BYTES && matches!(behind(self.ty), Type::CStr) => {

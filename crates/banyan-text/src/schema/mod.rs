@@ -24,7 +24,7 @@ use banyan_ndr::{ByteOrder, Definition, Format, FormatError, PointerWidth};
 #[non_exhaustive]
 pub enum SchemaError {
     /// The text is no well-formed XML.
-    #[error("the schema is no XML: {0}")]
+    #[error("the schema is not XML: {0}")]
     Syntax(String),
     /// Something that no format can express, or that has no place there.
     #[error("{at}: {keyword}: {reason}")]

@@ -165,7 +165,7 @@ impl<'a> Parser<'a> {
             let field = self.rest.strip_prefix('@');
             self.rest = field.unwrap_or(self.rest);
             let word = self.word();
-            let wrong = |_| format!("{word:?} is no number");
+            let wrong = |_| format!("{word:?} is not a number");
             numbers.push(match field {
                 Some(_) => Dim::Field(word.parse().map_err(wrong)?),
                 None => Dim::Fixed(word.parse().map_err(wrong)?),

@@ -179,7 +179,7 @@ impl<'c, 'f, 't> Elements<'c, 'f, 't> {
                 (NIL, "true" | "1") => marks.nil = true,
                 (NIL, "false" | "0") | ("xsi:schemaLocation" | "xsi:noNamespaceSchemaLocation", _) => {}
                 (REFERENCE, number) => {
-                    let number = number.parse().map_err(|_| format!("{} is no number", shown(number)))?;
+                    let number = number.parse().map_err(|_| format!("{} is not a number", shown(number)))?;
                     marks.reference = Some(number);
                 }
                 (ENCODING, BASE64) => marks.base64 = true,

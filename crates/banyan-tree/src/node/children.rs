@@ -219,11 +219,12 @@ impl Node {
         let listed: HashSet<NodeId> = places.iter().map(|place| place.node).collect();
         let mut missing = self.below.subtree(first.node);
         missing.retain(|known| !listed.contains(&known.node));
+        // Nodes below one that nobody knows are nowhere. Only a broken node tells of such.
+        places.retain(|place| self.below.get(place.node) == Some(*place));
         // Those who were thought to be below it and are elsewhere are not behind by this way.
         let mut resumes: Vec<Resume> =
             resumes.into_iter().filter(|resume| self.concerns(link, resume.stream)).collect();
-        let is_there = |place: &&NodeInfo| self.below.get(place.node) == Some(**place);
-        let members: RankSet = places.iter().filter(is_there).filter_map(|place| place.rank).collect();
+        let members: RankSet = places.iter().filter_map(|place| place.rank).collect();
         if is_new && first.rank.is_some() {
             self.begin_now(&mut resumes, &members);
         }

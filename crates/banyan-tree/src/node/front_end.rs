@@ -128,21 +128,18 @@ impl Node {
     pub(super) fn welcome_back(&mut self, places: &[NodeInfo], is_move: bool) {
         let Some(first) = places.first() else { return };
         let Some(front_end) = self.role.front_end_mut() else { return };
-        // Those that have moved on since are not.
-        let there: Vec<&NodeInfo> = places.iter().filter(|place| self.below.get(place.node) == Some(**place)).collect();
-        for place in &there {
+        for place in places {
             front_end.has_settled |= front_end.adrift.remove(&place.node).is_some();
             front_end.given_up.remove(&place.node);
         }
-        let members: RankSet = there.iter().filter_map(|place| place.rank).collect();
-        let there: Vec<NodeInfo> = there.into_iter().copied().collect();
+        let members: RankSet = places.iter().filter_map(|place| place.rank).collect();
         let joined = members.difference(&front_end.present);
         if !joined.is_empty() {
             front_end.present = front_end.present.union(&joined);
             front_end.is_changed = true;
         }
-        self.note_holders(&there);
-        self.note_agents(&there);
+        self.note_holders(places);
+        self.note_agents(places);
         if is_move {
             self.report(Report::Moved { node: first.node, parent: first.parent });
         }
@@ -152,9 +149,9 @@ impl Node {
     }
 
     /// Agents among these that are new, or were lost.
-    fn note_agents(&mut self, there: &[NodeInfo]) {
+    fn note_agents(&mut self, places: &[NodeInfo]) {
         let is_agent = |place: &&NodeInfo| place.rank.is_none() && place.level != Level::LOWEST;
-        for agent in there.iter().filter(is_agent) {
+        for agent in places.iter().filter(is_agent) {
             if self.role.front_end_mut().is_some_and(|front_end| front_end.agents.insert(agent.node)) {
                 self.report(Report::AgentJoined(agent.node));
             }

@@ -46,8 +46,9 @@ impl Node {
             }
         }
         self.streams.insert(id, Box::new(stream));
-        if foretold.acknowledged > WaveNumber(0) {
-            self.acknowledge(id, foretold.acknowledged);
+        match foretold.acknowledged {
+            Some(until) => self.acknowledge(id, until),
+            None => self.tell_acknowledged(id),
         }
         if foretold.whole > WaveNumber(0) {
             self.begin(id, foretold.whole);

@@ -22,7 +22,7 @@ use crate::transformation::TransformationError;
 #[non_exhaustive]
 pub enum SendError {
     /// There is no such stream here.
-    #[error("{0} is not open here, or this process is none of its members")]
+    #[error("{0} is not open here, or this process is not one of its members")]
     NoStream(StreamId),
     /// That wave is over, or this member has contributed to it.
     #[error("{0} is over here; contribute to later ones")]
@@ -318,15 +318,18 @@ impl Node {
         for id in streams {
             let is_concerned = self.concerns(link, id);
             let resume = resumes.iter().find(|resume| resume.stream == id);
-            let over = self.streams.get(&id).map(|stream| (stream.kept.acknowledged(), stream.whole));
+            let over = self.streams.get(&id).map(|stream| (stream.acknowledged(), stream.whole));
             let Some(log) = self.log_mut(id) else { continue };
             if !log.has_child(link) && !is_concerned {
                 continue;
             }
             if let Some((until, whole)) = over {
                 // Before any packet, so that it does not contribute to waves that are over.
-                self.send(link, Message::Acknowledge { stream: id, until });
-                if whole > until {
+                // One that knows it as little hears of it when this node does.
+                if let Some(until) = until {
+                    self.send(link, Message::Acknowledge { stream: id, until });
+                }
+                if until.is_none_or(|until| whole > until) && whole > WaveNumber(0) {
                     self.send(link, Message::Begin { stream: id, next: whole });
                 }
             }

@@ -14,7 +14,7 @@ use super::missing_fields::MissingFields;
 use super::newcomer::{Predecessor, Standing};
 use super::patience::Patience;
 use super::records::Records;
-use crate::ids::{NodeId, WaveNumber};
+use crate::ids::{LinkId, NodeId, WaveNumber};
 use crate::message::{Opening, Packet, Succession};
 use crate::run::Run;
 use crate::transformation::Transformation;
@@ -69,6 +69,8 @@ pub(super) struct NodeStream {
     pub(super) whole: WaveNumber,
     /// Whether it is known here what the front-end has taken.
     pub(super) knows_acknowledged: bool,
+    /// Children that spoke of waves far ahead while that was not known. They are asked again.
+    pub(super) doubted: BTreeSet<LinkId>,
     /// Whether the parent waits for this node.
     pub(super) is_participating: bool,
     /// Whether someone below has asked for quick acknowledgement, and got none since.
@@ -121,6 +123,7 @@ impl NodeStream {
             sent: WaveNumber(0),
             whole: WaveNumber(0),
             knows_acknowledged: false,
+            doubted: BTreeSet::new(),
             is_participating: false,
             wants_acknowledgement: false,
             records: None,

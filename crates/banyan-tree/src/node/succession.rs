@@ -39,9 +39,7 @@ impl Node {
         let mut replaced = RankSet::new();
         for place in places.iter().filter(|place| place.epoch.life() > 0) {
             let (life, known) = (place.epoch.life(), self.successions.get(&place.node));
-            let is_there = self.below.get(place.node) == Some(*place);
             if let Some(rank) = place.rank
-                && is_there
                 && known.is_none_or(|known| known.life < life)
             {
                 let succession = Succession { member: place.node, life, free: self.free_waves(rank) };

@@ -36,8 +36,8 @@ pub(super) struct Foretold {
     packet: Option<u64>,
     /// There are no packets before this one.
     pub(super) skipped: u64,
-    /// The first wave that the front-end had not taken, and the first that was not whole.
-    pub(super) acknowledged: WaveNumber,
+    /// The first wave that the front-end had not taken, if that was said, and the first that was not whole.
+    pub(super) acknowledged: Option<WaveNumber>,
     pub(super) whole: WaveNumber,
     /// Records that children sent, and that were dropped.
     pub(super) records: u64,
@@ -88,7 +88,7 @@ impl Unopened {
     /// Remembers which waves the front-end has taken: whoever has just come must not contribute to them.
     pub(super) fn note_acknowledged(&mut self, id: StreamId, until: WaveNumber) {
         if let Some(foretold) = self.get_mut(id) {
-            foretold.acknowledged = foretold.acknowledged.max(until);
+            foretold.acknowledged = foretold.acknowledged.max(Some(until));
         }
     }
 

@@ -240,6 +240,9 @@ impl Node {
         if stream.records.is_some() {
             return self.records(link, run);
         }
+        if stream.doubts(link, run.end(), window) {
+            return Ok(());
+        }
         let (id, end) = (run.stream, run.end());
         let is_late = stream.patience.is_some() && run.is_fresh && run.first < stream.gathering.out();
         if let Some(patience) = &mut stream.patience {
@@ -413,6 +416,9 @@ impl Node {
         let window = self.options.window_waves;
         let Some(stream) = self.streams.get_mut(&id) else { return Ok(()) };
         stream.check_ahead(next, window).map_err(|cause| cause.to_string())?;
+        if stream.doubts(link, next, window) {
+            return Ok(());
+        }
         stream.gathering.participate(link, next);
         let acknowledged = stream.kept.acknowledged();
         let whole = stream.whole;
@@ -505,8 +511,16 @@ impl Node {
             // Whoever has just come hears of the stream after this.
             return self.unopened.note_acknowledged(id, until);
         };
-        stream.knows_acknowledged = true;
+        let is_news = !std::mem::replace(&mut stream.knows_acknowledged, true);
+        let doubted = std::mem::take(&mut stream.doubted);
+        for link in doubted.into_iter().filter(|link| stream.log.has_child(*link)).collect::<Vec<_>>() {
+            self.send(link, Message::Again(id));
+        }
+        let Some(stream) = self.streams.get_mut(&id) else { return };
         if until <= stream.kept.acknowledged() {
+            if is_news {
+                self.tell_acknowledged(id);
+            }
             return;
         }
         stream.kept.acknowledge(until);
@@ -519,6 +533,16 @@ impl Node {
             self.send(link, Message::Acknowledge { stream: id, until });
         }
         self.go_on_from(id, until);
+    }
+
+    /// Tells agents below what the front-end has taken, if it is known here: what members say of waves far ahead they can judge
+    /// then.
+    pub(super) fn tell_acknowledged(&mut self, id: StreamId) {
+        let Some(stream) = self.streams.get(&id) else { return };
+        let Some(until) = stream.acknowledged().filter(|_| stream.records.is_none()) else { return };
+        for link in stream.log.children().filter(|link| !self.is_member(*link)).collect::<Vec<_>>() {
+            self.send(link, Message::Acknowledge { stream: id, until });
+        }
     }
 
     /// Waves before this one are whole.
@@ -605,14 +629,30 @@ impl NodeStream {
         self.check_ahead(run.end(), window)
     }
 
+    /// The first wave that the front-end has not taken, if that is known here.
+    pub(super) fn acknowledged(&self) -> Option<WaveNumber> {
+        self.knows_acknowledged.then(|| self.kept.acknowledged())
+    }
+
     /// A child may have heard of an acknowledgement that is still on its way here from another side, so it is allowed
-    /// twice the window; and everything, as long as this node has heard of none.
+    /// twice the window. As long as this node has heard of none it [cannot tell](Self::doubts).
     fn check_ahead(&self, until: WaveNumber, window: u64) -> Result<(), Violation> {
         let ahead = self.kept.acknowledged().until(until);
         if self.knows_acknowledged && ahead > 2 * window {
             return Err(Violation::TooFarAhead { until, ahead, allowed: 2 * window });
         }
         Ok(())
+    }
+
+    /// Whether a child speaks of waves so far ahead that only who knows what the front-end has taken can tell whether it may.
+    /// The parent tells what it has taken with the stream, or as soon as it knows that there is a member below. Then the child
+    /// is asked to say it again.
+    fn doubts(&mut self, link: LinkId, until: WaveNumber, window: u64) -> bool {
+        let is_far = !self.knows_acknowledged && self.kept.acknowledged().until(until) > 2 * window;
+        if is_far && self.log.has_child(link) {
+            self.doubted.insert(link);
+        }
+        is_far
     }
 }
 

@@ -4,41 +4,24 @@
 //! brought back alone, hears what the others said then, and has to say and to understand the same.
 
 use std::collections::BTreeMap;
-use std::io::IoSlice;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use banyan_boot::RankSet;
 use banyan_link::{Connection, Event};
 use banyan_ndr::{ByteOrder, CStruct, Format};
-use banyan_reduce::{Bodies, FilterRole};
+use banyan_reduce::Bodies;
 use bytes::Bytes;
 
-use super::{Said, file, recorded};
+use super::{Said, file, recorded, transmit};
 use crate::clocks::NodeClock;
 use crate::driver::silent_links;
+use crate::first_of::FirstOf;
 use crate::ids::{Level, LinkId, NodeId, StreamId, Time};
 use crate::message::{Ancestor, Ancestry, Candidate};
 use crate::node::{Action, LinkFigures, Node, NodeOptions};
-use crate::run::Run;
 use crate::stream_options::StreamOptions;
-use crate::transformation::{Transformation, TransformationError, Transformations};
 use crate::wire::{AddressBook, Decoder, Encoder, LONGEST_MESSAGE, SHARED_MEMORY};
-
-/// The only transformation: the first part, as it is.
-struct FirstOf;
-
-impl Transformations for FirstOf {
-    fn make(&self, _: &str) -> Result<Box<dyn Transformation>, TransformationError> {
-        Ok(Box::new(FirstOf))
-    }
-}
-
-impl Transformation for FirstOf {
-    fn combine(&mut self, parts: &[Run], _: FilterRole) -> Result<Bodies, TransformationError> {
-        parts.first().map(|part| part.bodies.clone()).ok_or_else(|| TransformationError("there is nothing".into()))
-    }
-}
 
 const FRONT_END: usize = 0;
 const AGENT: usize = 1;
@@ -126,18 +109,7 @@ impl Process {
 
     /// What it has to say to another one.
     fn say(&mut self, to: usize) -> Vec<u8> {
-        let mut all = Vec::new();
-        let Some(RecordedEnd { connection, .. }) = self.ends.get_mut(&to) else { return all };
-        loop {
-            let mut pieces = [IoSlice::new(&[]); 8];
-            let count = connection.poll_transmit(&mut pieces);
-            pieces[..count].iter().for_each(|piece| all.extend_from_slice(piece));
-            let length = pieces[..count].iter().map(|piece| piece.len()).sum();
-            if length == 0 {
-                return all;
-            }
-            connection.sent(length, self.begin);
-        }
+        self.ends.get_mut(&to).map(|end| transmit(&mut end.connection, self.begin)).unwrap_or_default()
     }
 
     fn hear(&mut self, from: usize, mut bytes: &[u8]) {

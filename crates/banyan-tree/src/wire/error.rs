@@ -3,11 +3,11 @@
 use banyan_boot::RankSetError;
 use banyan_reduce::BadBodies;
 
-/// Why a frame is no message of the tree.
+/// Why a frame is not a message of the tree.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum WireError {
     /// A kind that nobody knows.
-    #[error("a frame of kind {0} is no message of the tree; the sender is of another version, or broken")]
+    #[error("a frame of kind {0} is not a message of the tree; the sender is of another version, or broken")]
     Kind(u8),
     /// A flag, number or format in the header that the message does not have, or one that is missing.
     #[error("{message}: the header's {part} is wrong; the sender is of another version, or broken")]

@@ -74,7 +74,9 @@ pub(crate) const BEHAVIOURS: &[Behaviour] = behaviours![
     speaks_as_a_parent on StreamOptions::reduce(ALL), cause "what only a parent says";
     attaches_again_with_later_epochs on StreamOptions::reduce(ALL), cause "says again that it is one";
     attaches_as_another on StreamOptions::reduce(ALL), cause "says";
-    goes_far_ahead on StreamOptions::reduce(ALL), cause "was next";
+    begins_far_ahead on StreamOptions::reduce(ALL), cause "waves ahead of what was acknowledged";
+    contributes_far_ahead_by_itself on StreamOptions::reduce(ALL), cause "waves ahead of what was acknowledged";
+    goes_far_ahead on StreamOptions::reduce(ALL), cause "waves ahead of what was acknowledged";
     goes_back on StreamOptions::reduce(ALL), cause "was next";
     takes_what_was_not_sent on StreamOptions::reduce(ALL), cause "and was sent those before";
 ];
@@ -250,6 +252,17 @@ fn attaches_again_with_later_epochs(hostile: Hostile) -> Speech {
 
 fn attaches_as_another(hostile: Hostile) -> Speech {
     said([attach(NodeId(hostile.node.0 - 1), u32::MAX, hostile.rank - 1)])
+}
+
+fn begins_far_ahead(hostile: Hostile) -> Speech {
+    said([Message::Participate { stream: hostile.stream, next: WaveNumber(WAY_AHEAD) }])
+}
+
+/// As one that is not waited for: what it sends is not combined.
+fn contributes_far_ahead_by_itself(hostile: Hostile) -> Speech {
+    let mut speech = goes_far_ahead(hostile);
+    speech.messages.insert(0, Message::Withdraw(hostile.stream));
+    speech
 }
 
 fn goes_far_ahead(hostile: Hostile) -> Speech {

@@ -8,6 +8,7 @@ use banyan_link::{Connection, Event, LinkOptions};
 use banyan_ndr::{
     Buffer, ByteOrder, ConvertOptions, DynRecord, Format, Limits, Plan, PointerWidth, Record, RecordView,
 };
+use banyan_query::{Process, Query, Selector, evaluate};
 use banyan_text::schema::{format_from_json_schema, format_from_xml_schema, json_schema, xml_schema};
 use banyan_text::{from_json, from_json_skipping, from_xml, from_xml_skipping};
 use banyan_tree::fuzzing::{agent_among_strangers, polite_words};
@@ -105,6 +106,19 @@ pub(crate) const FAMILIES: &[Family] = families![
     "reduction, many": reduction, |bytes| numbers(bytes / 12, |at| format!("max(v{at})")).into_bytes();
     "reduction, one again and again": reduction, |bytes| numbers(bytes / 6, |_| "sum(v)".into()).into_bytes();
     "reduction, a long path": reduction, |bytes| format!("max({}v)", "v.".repeat(bytes / 2)).into_bytes();
+    "query, many columns": query, |bytes| format!("select {} from s", numbers(bytes / 12, |at| format!("max(v) as c{at}"))).into_bytes();
+    "query, many different aggregates": query, |bytes| format!("select {} from s", numbers(bytes / 12, |at| format!("sum(v + {at})"))).into_bytes();
+    "query, a chain of conditions": query, |bytes| format!("select v from s where {}v = 1", "v = 1 or ".repeat(bytes / 9)).into_bytes();
+    "query, brackets": query, |bytes| format!("select {}v{} from s", "(".repeat(bytes / 2), ")".repeat(bytes / 2)).into_bytes();
+    "query, signs": query, |bytes| format!("select {}v from s", "- ".repeat(bytes / 2)).into_bytes();
+    "query, truths of truths": query, |bytes| format!("select {}true{} as x from s", "(".repeat(bytes / 9), " = true)".repeat(bytes / 9)).into_bytes();
+    "query, a long text": query, |bytes| format!("select v from s where host = '{}'", "a''".repeat(bytes / 3)).into_bytes();
+    "query, a pattern": query, |bytes| format!("select v from s where host matches '{}'", "(a?)*".repeat(bytes / 5)).into_bytes();
+    "query, wild cards": query, |bytes| format!("select v from s where host like '{}b'", "%a_".repeat(bytes / 3)).into_bytes();
+    "query, a long path": query, |bytes| format!("select {}v from s", "v.".repeat(bytes / 2)).into_bytes();
+    "query, a long name": query, |bytes| format!("select {} from s", "v".repeat(bytes)).into_bytes();
+    "query, white space": query, |bytes| format!("select v{}from s", " ".repeat(bytes)).into_bytes();
+    "query, digits": query, |bytes| format!("select {} as x from s", "9".repeat(bytes)).into_bytes();
     "reduction, brackets": reduction, |bytes| "max(".repeat(bytes / 4).into_bytes();
 ];
 
@@ -252,6 +266,20 @@ fn topology(bytes: &[u8]) {
 #[derive(Record)]
 struct Sample {
     v: u32,
+}
+
+fn query(bytes: &[u8]) {
+    let text = str::from_utf8(bytes).unwrap_or_default();
+    let query = match text.parse::<Query>() {
+        Ok(query) => query,
+        Err(error) => return assert!(!error.to_string().is_empty()),
+    };
+    assert!(query.to_string().parse::<Query>().is_ok_and(|again| again == query));
+    let Ok(selector) = Selector::new(&query, "s", Sample::format()) else { return };
+    let process = Process { host: "n1", job: None, rank: None, pid: 1 };
+    let body = 7u32.to_ne_bytes();
+    let event = banyan_query::Event { process: &process, thread: 1, sequence: 0, time: 0, body: &body };
+    evaluate(&query, [(&selector, event)]).expect("an event fits");
 }
 
 fn reduction(bytes: &[u8]) {

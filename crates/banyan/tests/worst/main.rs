@@ -38,4 +38,12 @@ const TESTS: &[harness::Test] = tests![
     growth::work_grows_as_the_input_in_part_5,
     growth::work_grows_as_the_input_in_part_6,
     growth::work_grows_as_the_input_in_part_7,
+    growth::work_grows_as_the_input_in_part_8,
+    growth::work_grows_as_the_input_in_part_9,
+    growth::work_grows_as_the_input_in_part_10,
+    growth::work_grows_as_the_input_in_part_11,
+    growth::work_grows_as_the_input_in_part_12,
+    growth::work_grows_as_the_input_in_part_13,
+    growth::work_grows_as_the_input_in_part_14,
+    growth::work_grows_as_the_input_in_part_15,
 ];

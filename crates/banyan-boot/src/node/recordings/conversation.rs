@@ -5,14 +5,14 @@
 //! socket.
 
 use std::collections::BTreeMap;
-use std::io::{IoSlice, Read, Write};
+use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
 use banyan_link::{Capabilities, Connection, Event, Frame, Link, LinkOptions, SessionId};
 use bytes::Bytes;
 
-use super::{Said, file, recorded};
+use super::{Said, file, recorded, transmit};
 use crate::collective::{
     CallOutcome, Caller, CollectiveError, Collectives, ElementKind, Own, ReduceOp, Subtree, To, belongs_to_collectives,
 };
@@ -146,18 +146,7 @@ impl Process {
 
     /// What it has to say to another one.
     fn say(&mut self, to: usize) -> Vec<u8> {
-        let mut all = Vec::new();
-        let Some(connection) = self.ends.get_mut(&to) else { return all };
-        loop {
-            let mut pieces = [IoSlice::new(&[]); 8];
-            let count = connection.poll_transmit(&mut pieces);
-            pieces[..count].iter().for_each(|piece| all.extend_from_slice(piece));
-            let length = pieces[..count].iter().map(|piece| piece.len()).sum();
-            if length == 0 {
-                return all;
-            }
-            connection.sent(length, self.now);
-        }
+        self.ends.get_mut(&to).map(|end| transmit(end, self.now)).unwrap_or_default()
     }
 
     fn hear(&mut self, from: usize, mut bytes: &[u8]) {

@@ -1,7 +1,6 @@
 //! Everything else that goes over the links of a session, each once, and the texts that are understood before there is a link.
 
 use std::fmt::Debug;
-use std::io::IoSlice;
 use std::time::{Duration, Instant};
 
 use banyan_link::{Address, Capabilities, Connection, Event, Frame, Kind, LinkOptions, Refused, Secret, SessionId};
@@ -9,7 +8,7 @@ use banyan_ndr::Record;
 use banyan_ndr::typed::Read;
 use banyan_ranks::RankSet;
 
-use super::{Said, file, recorded};
+use super::{Said, file, recorded, transmit};
 use crate::assignment::{Assignment, Bytes, Image, Terms, Variable};
 use crate::extension::AgentInfo;
 use crate::inherited::parse_name;
@@ -29,20 +28,6 @@ use crate::{described, message};
 
 fn options() -> LinkOptions {
     agent_link_options().window(16_777_280).heartbeat(None).capabilities(Capabilities::NONE)
-}
-
-fn transmit(end: &mut Connection, now: Instant) -> Vec<u8> {
-    let mut all = Vec::new();
-    loop {
-        let mut pieces = [IoSlice::new(&[]); 8];
-        let count = end.poll_transmit(&mut pieces);
-        pieces[..count].iter().for_each(|piece| all.extend_from_slice(piece));
-        let length = pieces[..count].iter().map(|piece| piece.len()).sum();
-        if length == 0 {
-            return all;
-        }
-        end.sent(length, now);
-    }
 }
 
 /// The frames that a link of today finds in recorded bytes.

@@ -55,7 +55,7 @@ impl JsonSchemaReader<'_> {
             let Some(field) = schema.get("properties").and_then(|properties| properties.get(member)) else {
                 return Err(SchemaError::unfit(&at, "required", "names a property that is not there"));
             };
-            let name = field_name(member).ok_or_else(|| SchemaError::unfit(&at, member, "is no name of a field"))?;
+            let name = field_name(member).ok_or_else(|| SchemaError::unfit(&at, member, "is not a name of a field"))?;
             let offset = self.layout(field, "x-banyan-offset");
             fields.push(Field {
                 unit: field.get("x-unit").and_then(Json::as_str).map(str::to_owned),

@@ -129,5 +129,5 @@ fn needed<'a>(node: &'a Node, at: &str, name: &str) -> Result<&'a str, SchemaErr
 }
 
 fn number<N: std::str::FromStr>(node: &Node, at: &str, name: &str) -> Result<N, SchemaError> {
-    needed(node, at, name)?.parse().map_err(|_| SchemaError::unfit(at, name, "is no number that fits"))
+    needed(node, at, name)?.parse().map_err(|_| SchemaError::unfit(at, name, "is not a number that fits"))
 }

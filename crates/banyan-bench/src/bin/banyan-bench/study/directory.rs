@@ -199,7 +199,7 @@ fn check(path: &Path, schedule: &Schedule) -> Result<(), Failure> {
             Ok(())
         } else {
             Err(Failure::usage(format!(
-                "{}: has files that are no study's; name another directory with --into",
+                "{}: has files that are not a study's; name another directory with --into",
                 shown(path)
             )))
         };

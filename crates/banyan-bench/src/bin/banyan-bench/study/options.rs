@@ -49,7 +49,7 @@ impl Options {
             None => {
                 let names: Vec<&str> =
                     known.iter().map(|(name, _)| *name).filter(|name| !OF_THE_STUDY.contains(name)).collect();
-                Err(format!("{option:?} is no option of bench {bench}; it has {}", names.join(", ")))
+                Err(format!("{option:?} is not an option of bench {bench}; it has {}", names.join(", ")))
             }
         }
     }

@@ -10,7 +10,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::options::{Options, Takes};
-use banyan_cli::config::{Item, ConfigText, number, text_of, word};
+use banyan_cli::config::{ConfigText, Item, number, text_of, word};
 use banyan_cli::failure::Failure;
 use banyan_cli::hosts::time;
 
@@ -267,7 +267,7 @@ fn product(axes: &[PlanAxis]) -> Vec<Vec<(String, String)>> {
 pub(super) fn study_name(text: &str) -> Result<String, String> {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
     let is_name = text.bytes().all(is_plain) && !text.is_empty() && text.len() <= 100 && !text.starts_with(['.', '-']);
-    if is_name { Ok(text.to_owned()) } else { Err("is no name of a study; use letters, digits and -_.".to_owned()) }
+    if is_name { Ok(text.to_owned()) } else { Err("is not a name for a study; use letters, digits and -_.".to_owned()) }
 }
 
 fn order(text: &str) -> Result<bool, String> {
@@ -337,7 +337,7 @@ quick = [false, true]
         assert_eq!(of("a b.toml", "[study]\nname = \"n\"\n").unwrap().name, "n");
         for path in ["a b.toml", "a\nb.toml", "-a.toml", ""] {
             let error = of(path, "").expect_err(path);
-            assert!(error.contains("is no name of a study; use letters"), "{error}");
+            assert!(error.contains("is not a name for a study; use letters"), "{error}");
         }
     }
 
@@ -346,8 +346,8 @@ quick = [false, true]
         let tree = "[[bench]]\nbench = \"tree\"\n";
         for (text, says) in [
             ("", "p.toml: has no [[bench]]; write"),
-            ("[study]\nname = \"a b\"\n", "line 2: \"a b\": is no name of a study; use letters"),
-            ("[study]\nrepetitions = 0\n", "line 2: is no number of at least 1"),
+            ("[study]\nname = \"a b\"\n", "line 2: \"a b\": is not a name for a study; use letters"),
+            ("[study]\nrepetitions = 0\n", "line 2: is not a number of at least 1"),
             ("[study]\nrepetitions = 1000000\n", "line 2: is more than 10000 runs"),
             ("[study]\norder = \"random\"\n", "line 2: \"random\": there are shuffled and given"),
             ("[study]\nseed = 3\n", "line 2: seed decides nothing here; write order = "),
@@ -359,7 +359,7 @@ quick = [false, true]
             ("[[bench]]\nbench = \"dance\"\n", "line 2: \"dance\": no such bench; there are records, launch"),
             (
                 &format!("{tree}sape = \"1x2\"\n"),
-                "line 3: \"sape\" is no option of bench tree; it has shape, op, quick",
+                "line 3: \"sape\" is not an option of bench tree; it has shape, op, quick",
             ),
             (&format!("{tree}json = true\n"), "line 3: json is the business of the study"),
             (&format!("{tree}svg = \"x\"\n"), "line 3: svg is the business of the study"),
