@@ -81,10 +81,10 @@ struct Compiler<'s> {
     program: Program,
 }
 
-type Compiled<T> = Result<T, Fault>;
+type Checked<T> = Result<T, Fault>;
 
 impl Compiler<'_> {
-    fn emit(&mut self, op: Op, span: Span) -> Compiled<usize> {
+    fn emit(&mut self, op: Op, span: Span) -> Checked<usize> {
         if self.program.ops.len() == MAX_STEPS {
             let problem = Problem::TooMany { what: "steps of an expression", found: MAX_STEPS + 1, limit: MAX_STEPS };
             return Err(Fault::new(span, problem));
@@ -94,7 +94,7 @@ impl Compiler<'_> {
     }
 
     /// Computes into a register; those above are free.
-    fn value(&mut self, expression: &Expression, to: Register) -> Compiled<Sort> {
+    fn value(&mut self, expression: &Expression, to: Register) -> Checked<Sort> {
         let span = expression.span;
         self.program.registers = self.program.registers.max(usize::from(to) + 1);
         if let Some((leaf, sort)) = self.scope.leaf(expression)? {
@@ -139,12 +139,12 @@ impl Compiler<'_> {
     }
 
     /// The register behind one.
-    fn next(&self, register: Register, span: Span) -> Compiled<Register> {
+    fn next(&self, register: Register, span: Span) -> Checked<Register> {
         let problem = Problem::TooMany { what: "levels of an expression", found: 256, limit: 255 };
         register.checked_add(1).ok_or_else(|| Fault::new(span, problem))
     }
 
-    fn number(&mut self, expression: &Expression, to: Register) -> Compiled<Sort> {
+    fn number(&mut self, expression: &Expression, to: Register) -> Checked<Sort> {
         let sort = self.value(expression, to)?;
         match sort.is_number() {
             true => Ok(sort),
@@ -152,7 +152,7 @@ impl Compiler<'_> {
         }
     }
 
-    fn call(&mut self, function: Function, of: &Expression, to: Register, span: Span) -> Compiled<Sort> {
+    fn call(&mut self, function: Function, of: &Expression, to: Register, span: Span) -> Checked<Sort> {
         let sort = self.value(of, to)?;
         let sort = match function {
             Function::Length if sort.is_text() => Sort::Integer,
@@ -169,7 +169,7 @@ impl Compiler<'_> {
     }
 
     /// A condition as a value: true, false or missing.
-    fn truth(&mut self, expression: &Expression, to: Register) -> Compiled<()> {
+    fn truth(&mut self, expression: &Expression, to: Register) -> Checked<()> {
         let span = expression.span;
         let mut ends = Vec::new();
         for truth in [true, false] {
@@ -193,7 +193,7 @@ impl Compiler<'_> {
 
     /// Goes on, or jumps: whether a condition is as wanted decides, and `when` says when to jump. Returns the jumps,
     /// which lead nowhere yet. Registers from `free` on are free.
-    fn branch(&mut self, expression: &Expression, want: bool, when: bool, free: Register) -> Compiled<Vec<usize>> {
+    fn branch(&mut self, expression: &Expression, want: bool, when: bool, free: Register) -> Checked<Vec<usize>> {
         let span = expression.span;
         match &expression.node {
             Node::Not(of) => return self.branch(of, !want, when, free),
@@ -250,7 +250,7 @@ impl Compiler<'_> {
         Ok(vec![self.emit(test, span)?])
     }
 
-    fn text(&mut self, of: &Expression, to: Register) -> Compiled<()> {
+    fn text(&mut self, of: &Expression, to: Register) -> Checked<()> {
         match self.value(of, to)? {
             sort if sort.is_text() => Ok(()),
             sort => Err(mismatch(sort, "a text", of.span)),
@@ -258,7 +258,7 @@ impl Compiler<'_> {
     }
 
     /// Both sides of a comparison, which must be of one sort.
-    fn compared(&mut self, left: &Expression, right: &Expression, to: Register, next: Register) -> Compiled<()> {
+    fn compared(&mut self, left: &Expression, right: &Expression, to: Register, next: Register) -> Checked<()> {
         let first = self.value(left, to)?;
         let second = self.value(right, next)?;
         let are_alike = first.is_number() && second.is_number() || first.is_text() && second.is_text();
@@ -271,7 +271,7 @@ impl Compiler<'_> {
     }
 
     /// A comparison of a field in a fixed place with a number, as one step.
-    fn quick(&mut self, by: Comparison, left: &Expression, right: &Expression, jump: Jump) -> Compiled<Option<Op>> {
+    fn quick(&mut self, by: Comparison, left: &Expression, right: &Expression, jump: Jump) -> Checked<Option<Op>> {
         let (comparison, field, constant) = match (&left.node, &right.node) {
             (Node::Field(_), _) => (by, left, &right.node),
             (_, Node::Field(_)) => (turned(by), right, &left.node),

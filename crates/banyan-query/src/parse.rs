@@ -24,6 +24,9 @@ const MAX_SENSORS: usize = 16;
 /// Indices and names of one path, as `banyan-reduce` has it.
 const MAX_STEPS: usize = 64;
 
+/// Bytes of a pattern: what a regular expression takes grows with the square of its groups.
+const MAX_PATTERN: usize = 256;
+
 /// Bins of a histogram, and values of a `top`: each travels with every group.
 const MAX_VALUES: u32 = 1 << 12;
 
@@ -285,6 +288,10 @@ impl Parser {
             _ => return Err(self.unexpected("a text in single quotes")),
         };
         let Token::Text(pattern) = pattern else { unreachable!("a text was there") };
+        if pattern.len() > MAX_PATTERN {
+            let (what, found) = ("bytes of a pattern", pattern.len());
+            return Err(Fault::new(end, Problem::TooMany { what, found, limit: MAX_PATTERN }));
+        }
         let span = left.span.to(end);
         let node = if is_like { Node::Like(left.into(), pattern) } else { Node::Matches(left.into(), pattern) };
         let expression = Expression::new(span, node);

@@ -10,7 +10,7 @@ use crate::syntax::AggregateKind;
 
 /// A result, as values.
 #[derive(Debug, Default)]
-pub(crate) struct Outcome {
+pub(crate) struct GroupedValues {
     /// Of each group keys and aggregates.
     pub(crate) groups: Vec<Vec<Value>>,
     /// Events in all of them.
@@ -22,8 +22,8 @@ pub(crate) struct Outcome {
 }
 
 /// Reads a result; none if it is none of this plan.
-pub(crate) fn read(plan: &Plan, keys: usize, result: &Value) -> Option<Outcome> {
-    let mut outcome = Outcome::default();
+pub(crate) fn read(plan: &Plan, keys: usize, result: &Value) -> Option<GroupedValues> {
+    let mut outcome = GroupedValues::default();
     let root = Fields::of(result)?;
     if keys == 0 {
         outcome.add(plan, keys, root)?;
@@ -35,7 +35,7 @@ pub(crate) fn read(plan: &Plan, keys: usize, result: &Value) -> Option<Outcome> 
     Some(outcome)
 }
 
-impl Outcome {
+impl GroupedValues {
     fn add(&mut self, plan: &Plan, keys: usize, row: Fields<'_>) -> Option<()> {
         let mut values = Vec::with_capacity(keys + plan.outputs.len());
         if keys > 0 {

@@ -5,7 +5,7 @@ use banyan_ndr::{Buffer, Format, Record};
 
 use crate::encoded::encode;
 use crate::host::Outcome;
-use crate::selector::{Looking, Output};
+use crate::selector::{Looking, SelectedAs};
 
 /// Rows of one host, as a record that travels.
 #[derive(Debug)]
@@ -104,8 +104,8 @@ impl RowWriter {
 
     fn write(&mut self, looking: &Looking<'_>) -> Outcome {
         match &looking.selector.output {
-            Output::Event => self.bodies.extend_from_slice(looking.body),
-            Output::Row(columns) => {
+            SelectedAs::Event => self.bodies.extend_from_slice(looking.body),
+            SelectedAs::Row(columns) => {
                 for column in columns {
                     match column.value(looking) {
                         Ok(value) => encode(value, &mut self.bodies),
@@ -113,7 +113,7 @@ impl RowWriter {
                     }
                 }
             }
-            Output::Projected(_) => return Outcome::Failed,
+            SelectedAs::Projected(_) => return Outcome::Failed,
         }
         if self.bodies.len() + self.rows.len() * size_of::<RowHead>() > self.most_bytes {
             return Outcome::Overflowed;
@@ -145,7 +145,7 @@ impl RowWriter {
         let known = self.selectors.iter().position(|known| *known == selector.id);
         known.unwrap_or_else(|| {
             let format = match selector.output {
-                Output::Event => selector.format.encoded().to_vec(),
+                SelectedAs::Event => selector.format.encoded().to_vec(),
                 _ => Vec::new(),
             };
             self.selectors.push(selector.id);

@@ -55,7 +55,7 @@ pub(crate) struct Compiled {
     pub(crate) backs: Vec<Back>,
     pub(crate) filter: Option<Program>,
     pub(crate) sample: Option<u64>,
-    pub(crate) output: Output,
+    pub(crate) output: SelectedAs,
 }
 
 /// A value of which the growth is asked.
@@ -67,7 +67,7 @@ pub(crate) struct Back {
 
 /// What becomes of an event that is selected.
 #[derive(Debug)]
-pub(crate) enum Output {
+pub(crate) enum SelectedAs {
     /// It goes as it is.
     Event,
     /// Columns of a row.
@@ -128,20 +128,20 @@ impl Compiled {
         }
         let from = syntax.sensors.iter().find(|known| known.name == sensor).map_or(Span::default(), |known| known.span);
         let (native, conversion) = converted(format, from)?;
-        let mut fields = Fields { format: &native, paths: Vec::new(), backs: Vec::new() };
+        let mut fields = EventScope { format: &native, paths: Vec::new(), backs: Vec::new() };
         let filter = match &syntax.filter {
             Some(filter) => Some(compile::condition(filter, &mut fields)?),
             None => None,
         };
         let output = match (query.plan(), &syntax.items) {
-            (Some(plan), _) => Output::Projected(projecting(&syntax.keys, &plan.columns, &mut fields)?),
-            (None, Items::All) => Output::Event,
+            (Some(plan), _) => SelectedAs::Projected(projecting(&syntax.keys, &plan.columns, &mut fields)?),
+            (None, Items::All) => SelectedAs::Event,
             (None, Items::Columns(items)) => {
                 let programs = items.iter().map(|item| Ok(compile::value(&item.expression, &mut fields)?.0));
-                Output::Row(programs.collect::<Result<_, Fault>>()?)
+                SelectedAs::Row(programs.collect::<Result<_, Fault>>()?)
             }
         };
-        let Fields { paths, backs, .. } = fields;
+        let EventScope { paths, backs, .. } = fields;
         Ok(Compiled {
             id: NEXT.fetch_add(1, Ordering::Relaxed),
             sensor: sensor.into(),
@@ -167,7 +167,7 @@ fn converted(format: &Format, span: Span) -> Result<(Format, Option<Plan>), Faul
     Ok((native, Some(plan)))
 }
 
-fn projecting(keys: &[Expression], columns: &[Column], fields: &mut Fields<'_>) -> Result<Projecting, Fault> {
+fn projecting(keys: &[Expression], columns: &[Column], fields: &mut EventScope<'_>) -> Result<Projecting, Fault> {
     let keys = keys.iter().map(|key| Ok(compile::value(key, fields)?.0)).collect::<Result<Vec<_>, Fault>>()?;
     let mut programs = Vec::new();
     let mut projected = Vec::new();
@@ -189,13 +189,13 @@ fn projecting(keys: &[Expression], columns: &[Column], fields: &mut Fields<'_>) 
 }
 
 /// What expressions on events are about.
-struct Fields<'f> {
+struct EventScope<'f> {
     format: &'f Format,
     paths: Vec<FieldPath>,
     backs: Vec<Back>,
 }
 
-impl Scope for Fields<'_> {
+impl Scope for EventScope<'_> {
     fn leaf(&mut self, expression: &Expression) -> Result<Option<(Leaf, Sort)>, Fault> {
         match &expression.node {
             Node::Field(path) => {
@@ -233,7 +233,7 @@ impl Scope for Fields<'_> {
     }
 }
 
-impl Fields<'_> {
+impl EventScope<'_> {
     fn path(&mut self, path: &FieldPath) -> u16 {
         let known = self.paths.iter().position(|known| known == path);
         known.unwrap_or_else(|| {

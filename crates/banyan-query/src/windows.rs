@@ -16,7 +16,7 @@ use crate::plan::Form;
 use crate::program::Source;
 use crate::projection::{Projected, Projection, Written, write};
 use crate::query::Windows;
-use crate::selector::{Looking, Output, Projecting};
+use crate::selector::{Looking, Projecting, SelectedAs};
 use crate::syntax::Context;
 
 /// Records of a batch.
@@ -125,7 +125,7 @@ impl OpenWindows {
     /// Takes an event that was selected.
     #[inline]
     pub(crate) fn take(&mut self, looking: &Looking<'_>) -> Outcome {
-        let Output::Projected(projecting) = &looking.selector.output else { return Outcome::Failed };
+        let SelectedAs::Projected(projecting) = &looking.selector.output else { return Outcome::Failed };
         let interval = self.windows.interval(looking.event.time);
         if interval < self.until {
             return Outcome::Late;

@@ -1,5 +1,7 @@
 //! What aggregates come to, by their definition.
 
+use std::slice::from_ref;
+
 use banyan_ndr::Value;
 
 use crate::model::{Expr, Happened, PROCESSES, V, Wanted, order, plain};
@@ -20,7 +22,7 @@ pub(crate) fn of(name: &str, expression: &Expr, events: &[&Happened]) -> Wanted 
                 float(other)
                     .total_cmp(&float(one))
                     .then(is_float(one).cmp(&is_float(other)))
-                    .then(order(std::slice::from_ref(other), std::slice::from_ref(one)))
+                    .then(order(from_ref(other), from_ref(one)))
             });
             Value::List(sorted.iter().take(2).map(value).collect())
         }
@@ -30,8 +32,7 @@ pub(crate) fn of(name: &str, expression: &Expr, events: &[&Happened]) -> Wanted 
         "classes" => {
             let values = different(all.iter().map(|(value, _)| plain(value.clone())));
             let class = |class: &V| {
-                let own =
-                    all.iter().filter(|(value, _)| order(&[plain(value.clone())], std::slice::from_ref(class)).is_eq());
+                let own = all.iter().filter(|(value, _)| order(&[plain(value.clone())], from_ref(class)).is_eq());
                 let ranks: banyan_ranks::RankSet = own.filter_map(|(_, event)| PROCESSES[event.process].1).collect();
                 Value::record([("value", value(class)), ("ranks", ranks.to_string().into())])
             };
@@ -86,8 +87,8 @@ fn value(of: &V) -> Value {
 
 fn different(values: impl Iterator<Item = V>) -> Vec<V> {
     let mut all: Vec<V> = values.filter(|value| *value != V::Missing).collect();
-    all.sort_by(|one, other| order(std::slice::from_ref(one), std::slice::from_ref(other)));
-    all.dedup_by(|one, other| order(std::slice::from_ref(one), std::slice::from_ref(other)).is_eq());
+    all.sort_by(|one, other| order(from_ref(one), from_ref(other)));
+    all.dedup_by(|one, other| order(from_ref(one), from_ref(other)).is_eq());
     all
 }
 
@@ -141,7 +142,7 @@ fn recent(all: &[(V, &Happened)], is_last: bool) -> Value {
         });
     // Of one time, integers before floats; of one kind the largest is the last.
     let mut numbers: Vec<(V, i64)> = numbers.collect();
-    numbers.sort_by(|(one, then), (other, time)| then.cmp(time).then(order(&[one.clone()], &[other.clone()])));
+    numbers.sort_by(|(one, then), (other, time)| then.cmp(time).then(order(from_ref(one), from_ref(other))));
     let time = if is_last { numbers.last() } else { numbers.first() }.map(|(_, time)| *time);
     let of_time: Vec<&V> = numbers.iter().filter(|(_, at)| Some(*at) == time).map(|(value, _)| value).collect();
     let integers: Vec<&V> = of_time.iter().filter(|value| !is_float(value)).copied().collect();

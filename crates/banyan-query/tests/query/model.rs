@@ -318,8 +318,8 @@ fn groups(keys: &[Expr], items: &[(&str, Expr)], least: Option<u64>, events: &[&
 /// 0 for -0, and one NaN for all.
 pub(crate) fn plain(value: V) -> V {
     match value {
-        V::Float(number) if number == 0.0 => V::Float(0.0),
         V::Float(number) if number.is_nan() => V::Float(f64::NAN),
+        V::Float(number) => V::Float(number + 0.0),
         other => other,
     }
 }
