@@ -15,6 +15,21 @@
 //! # Ok::<(), banyan_sensor::SensorError>(())
 //! ```
 //!
+//! A program that may be steered has knobs and actions, and says when it may be interrupted:
+//!
+//! ```
+//! use banyan_sensor::{Action, Knob, step};
+//!
+//! let dt = Knob::options("solver.dt", 0.5).range(1e-6..=1.0).unit("s").build()?;
+//! let _checkpoint = Action::new("checkpoint", || println!("written"))?;
+//! let mut time = 0.0;
+//! for n in 0..100 {
+//!     step(n);
+//!     time += dt.get();
+//! }
+//! # Ok::<(), banyan_sensor::SensorError>(())
+//! ```
+//!
 //! Whoever watches uses module [`observe`]:
 //!
 //! ```no_run
@@ -38,6 +53,8 @@
 //!   sensors useless, and nothing else.
 //! - A program that exits removes its segment, unless a sensor of it is [`always`](SensorOptions::always) written. One that is
 //!   killed leaves it, until it is a day old or there are many.
+//! - A knob has no value that its type and range do not allow. The program waits for an observer at a [`step`] only, and no
+//!   longer than [`steering_patience`].
 //! - After `fork` the child gets a segment of its own with its first event. After `exec` the new program starts afresh.
 
 mod action;
@@ -63,6 +80,7 @@ mod sensor;
 mod span;
 mod steering;
 mod sync;
+mod witness;
 
 pub use action::{Action, ActionOptions};
 pub use banyan_ndr::Record;
@@ -76,3 +94,9 @@ pub use process::{Status, status};
 pub use sensor::{Kind, Sensor, SensorOptions, prepare_thread};
 pub use span::{InSpan, Mark, Span, SpanEdge, Value};
 pub use steering::{Steering, SteeringEvent, steering, steering_patience, steering_point, step};
+pub use witness::{MessageStamp, witness};
+
+/// The guide, whose examples must compile.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/sensors.md")]
+struct Guide;

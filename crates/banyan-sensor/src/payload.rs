@@ -92,6 +92,7 @@ mod tests {
     }
 
     #[derive(Record, Debug, PartialEq)]
+    #[repr(C)]
     struct Small {
         flag: bool,
         level: u16,

@@ -6,7 +6,8 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::AtFlags;
-use rustix::fs::{CWD, FallocateFlags, Mode, OFlags, fallocate, fstat, fstatfs, mkdirat, openat, renameat, unlinkat};
+use rustix::fs::{Access, CWD, FallocateFlags, Mode, OFlags};
+use rustix::fs::{access, fallocate, fstat, fstatfs, mkdirat, openat, renameat, statfs, unlinkat};
 use rustix::process::{Resource, geteuid, getrlimit};
 
 /// Names the directory, for containers and tests. It may be on a disk then.
@@ -29,6 +30,35 @@ pub(crate) fn directories() -> Vec<PathBuf> {
     let runtime = env::var_os("XDG_RUNTIME_DIR").filter(|path| Path::new(path).is_absolute());
     let shared = format!("/dev/shm/banyan-{}", geteuid().as_raw());
     runtime.map(|path| Path::new(&path).join("banyan")).into_iter().chain([shared.into()]).collect()
+}
+
+/// Where a program of this user would put its segment on this host. Makes nothing.
+///
+/// # Errors
+/// Why it could not have one: what is said of the last place that was tried.
+pub fn where_segments_go() -> io::Result<PathBuf> {
+    let mut last = io::Error::other("there is no directory for segments");
+    for path in directories() {
+        let found = match Place::open(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => could_be_made(&path),
+            found => found.map(|_| ()),
+        };
+        match found {
+            Ok(()) => return Ok(path),
+            Err(error) => last = error,
+        }
+    }
+    Err(last)
+}
+
+/// Whether a directory that is not there could be made where it belongs.
+fn could_be_made(path: &Path) -> io::Result<()> {
+    let parent = path.parent().ok_or_else(|| io::Error::other("it has no place"))?;
+    access(parent, Access::WRITE_OK | Access::EXEC_OK).map_err(|error| about(parent, error.into()))?;
+    if env::var_os(VARIABLE).is_none() && statfs(parent)?.f_type as u64 != TMPFS_MAGIC {
+        return Err(about(parent, io::Error::other("it is not in memory")));
+    }
+    Ok(())
 }
 
 /// A directory that is fit for segments.

@@ -20,6 +20,7 @@ use crate::steering::memory::{SteeringMemory, quick as quick_of};
 use crate::steering::report::Report;
 use crate::steering::requests::{Entry, KnobDescription, Place, Requests, Run, Sender, Steerable, Todo};
 use crate::steering::{self, Outcome, Quick, Refusal, emit, prepare, publish_held};
+use crate::witness::set_number;
 
 /// A sensor, as it is entered into segments.
 #[derive(Debug, Clone)]
@@ -180,6 +181,11 @@ impl Process {
         }
         Ok(segment)
     }
+}
+
+/// Makes the segment, if there can be one.
+pub(crate) fn ensure() {
+    lock().ensure_segment();
 }
 
 /// A place for a thread's rings, if the process has a segment.
@@ -381,6 +387,7 @@ extern "C" fn after_fork_in_child() {
         process.free.clear();
         process.requests.forget();
         publish_held(0);
+        set_number(0);
         if let Some(Ok(segment)) = process.segment.take() {
             // The next event of any sensor leads to `ensure_segment`.
             let maps = segment.leave();

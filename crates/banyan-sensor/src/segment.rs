@@ -22,6 +22,7 @@ use crate::ring::{Ring, Writer};
 use crate::steering::memory::SteeringMemory;
 use crate::steering::requests::{Entry, Sender, Steerable};
 use crate::steering::{self, NO_STEP, has_come_to};
+use crate::witness::set_number;
 
 /// Bytes of a ring's data, unless [`RING_VARIABLE`] says otherwise: several thousand small events.
 const RING_BYTES: usize = 256 << 10;
@@ -120,11 +121,12 @@ impl Segment {
         };
         let mut token = [0; 8];
         rustix::rand::getrandom(&mut token, rustix::rand::GetRandomFlags::empty())?;
-        let token = u64::from_ne_bytes(token);
+        let token = u64::from_ne_bytes(token) | 1;
         segment.write_header(identity, created, token)?;
         segment.write_board(token);
         place.publish(other)?;
         place.publish(name)?;
+        set_number(token);
         Ok(segment)
     }
 

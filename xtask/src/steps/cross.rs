@@ -72,6 +72,13 @@ const KERNEL: &str = "kernel::";
 const PROTOCOLS: (&[&str], &[&str]) =
     (&["banyan-link", "banyan-ranks", "banyan-hosts", "banyan-boot"], &["protocol", "attacks", "rankset", "hosts"]);
 
+/// Machines that sensors are run on: one of the other byte order, and one with pointers half as wide. Of 32-bit machines not all
+/// have the 64-bit atomics that segments are made of.
+const SENSORS: [&str; 2] = ["s390x", "i686"];
+
+/// The tests of sensors that start no other process: the emulator would not be started for it.
+const SENSORS_IN_ONE_PROCESS: &str = "own::";
+
 /// Those among them that are left to this machine: some ask about its processes, and the emulator's would answer, or start
 /// programs; others do as much work as bad sets of hosts can ask for, take checksums of large files, or begin hundreds of handshakes
 /// while somebody waits.
@@ -108,6 +115,16 @@ pub(super) fn run(job: &Job<'_>) {
         tests.arg("--").args(LEFT_TO_THIS_MACHINE.iter().flat_map(|name| ["--skip", name]));
         tests_passed(&tools.run(tests.env("PROPTEST_CASES", PROPTEST_CASES))?)
     });
+    for architecture in ARCHITECTURES.iter().filter(|architecture| SENSORS.contains(&architecture.name)) {
+        job.part(&format!("{}, sensors", architecture.name), |tools| {
+            let mut inside = architecture.cargo(tools, &["test", "-p", "banyan-sensor", "--lib", "--no-fail-fast"])?;
+            let inside = tools.run(inside.env("PROPTEST_CASES", PROPTEST_CASES))?;
+            let mut own = architecture.cargo(tools, &["test", "-p", "banyan-sensor", "--test", "processes"])?;
+            let own = tools.run(own.args(["--", SENSORS_IN_ONE_PROCESS]))?;
+            tests_passed(&own)?;
+            tests_passed(&(inside + &own))
+        });
+    }
     job.part(AARCH64.name, |tools| {
         let mut tests = AARCH64.cargo(tools, &["test", "-p", "banyan-ndr", "--lib"])?;
         tests.args(manifest::without_jit(tools.root)).env("PROPTEST_CASES", PROPTEST_CASES).args(["--", KERNEL]);

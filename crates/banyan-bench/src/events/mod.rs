@@ -1,9 +1,11 @@
-//! `banyan bench events`: what it costs a program to emit events, and an observer to take them.
+//! `banyan bench events`: what it costs a program to emit events and to have knobs, and an observer to take events and to set
+//! knobs.
 //!
 //! Beside it, in turn, the floor: a ring by hand that stores a counter, a stamp and the payload, with no reader in mind. And
 //! the crate `tracing` with a subscriber that writes into memory, and LTTng-UST where it is installed.
 
 mod floor;
+mod knobs;
 mod lttng_rival;
 mod rows;
 mod tracing_rival;
@@ -39,6 +41,9 @@ pub enum EventsError {
     /// The segment cannot be observed.
     #[error(transparent)]
     Segment(#[from] banyan_sensor::observe::SegmentError),
+    /// A knob was not set.
+    #[error("the machine is too busy: a knob was not set within ten seconds; measure again")]
+    Unset,
     /// The observer was not heard of for so long that nothing was written for it any more.
     #[error("the machine is too busy: the observer had no turn for ten seconds; measure again")]
     Lapsed,
@@ -67,6 +72,8 @@ pub fn run(effort: Effort, progress: &mut dyn FnMut(&str)) -> Result<EventFigure
     check_watched(&mut observer)?;
     progress("drain");
     rows.extend(drain(effort, &watched, &mut observer)?);
+    progress("knobs");
+    rows.extend(knobs::measure(effort, &path)?);
     progress("deliver");
     let delivered = Sensor::<Step>::options("bench.delivered").policy(Policy::Block(PATIENCE)).build()?;
     rows.extend(deliver(effort, delivered, &mut observer)?);

@@ -40,6 +40,10 @@ pub(super) struct Facts {
     pub(super) may_measure: bool,
     pub(super) cache: Option<Space>,
     pub(super) temporary: Option<Space>,
+    /// Where programs with sensors put their segments; nothing if they could not.
+    pub(super) segments: Option<Space>,
+    /// Why they could not.
+    pub(super) segments_refused: Option<String>,
 }
 
 /// A directory, and what is there for us.
@@ -56,6 +60,7 @@ impl Facts {
     /// Those of this machine, within a time.
     pub(super) fn here(time: Time) -> Facts {
         let capabilities = capabilities();
+        let segments = banyan_sensor::observe::where_segments_go();
         let has = |number: u32| capabilities.is_some_and(|set| set >> number & 1 == 1);
         Facts {
             installed: installed(time),
@@ -70,6 +75,8 @@ impl Facts {
             may_measure: has(CAP_PERFMON),
             cache: cache().and_then(|path| Space::at(&path)),
             temporary: Space::in_place(&env::temp_dir()),
+            segments: segments.as_ref().ok().and_then(|path| Space::at(path)),
+            segments_refused: segments.err().map(|error| error.to_string()),
         }
     }
 
@@ -92,6 +99,8 @@ impl Facts {
             "may_measure": self.may_measure,
             "cache": space(&self.cache),
             "temporary": space(&self.temporary),
+            "segments": space(&self.segments),
+            "segments_refused": self.segments_refused,
         })
     }
 
@@ -121,6 +130,8 @@ impl Facts {
             may_measure: is("may_measure"),
             cache: space(&value["cache"]),
             temporary: space(&value["temporary"]),
+            segments: space(&value["segments"]),
+            segments_refused: value["segments_refused"].as_str().map(str::to_owned),
         }
     }
 }

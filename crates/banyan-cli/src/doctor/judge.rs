@@ -29,6 +29,7 @@ pub(super) fn judge(facts: &Facts, version: &str) -> Vec<Finding> {
         Some(measuring(facts)),
         cache(facts),
         temporary(facts),
+        sensors(facts),
         Some(installed(facts, version)),
     ];
     all.into_iter().flatten().collect()
@@ -143,6 +144,17 @@ fn temporary(facts: &Facts) -> Option<Finding> {
     Some(space_finding("temporary files", space, Level::Warning, "programs that keep files there will fail"))
 }
 
+/// Programs that have no segment go on, and nobody sees why they cannot be watched.
+fn sensors(facts: &Facts) -> Option<Finding> {
+    const NAME: &str = "sensors";
+    let cause = "programs with sensors cannot be watched or steered here, and go on without";
+    if let Some(why) = &facts.segments_refused {
+        let remedy = "repair what is said, or export BANYAN_SENSOR_DIR=DIRECTORY of your own, mode 700";
+        return Some(Finding::bad(Level::Warning, NAME, why, cause, remedy));
+    }
+    Some(space_finding(NAME, facts.segments.as_ref()?, Level::Warning, cause))
+}
+
 fn space_finding(name: &'static str, space: &Space, level: Level, cause: &str) -> Finding {
     let Space { path, free, writable, .. } = space;
     if !writable {
@@ -203,7 +215,9 @@ mod tests {
             perf_paranoid: Some(2),
             may_measure: false,
             cache: Some(space.clone()),
-            temporary: Some(space),
+            temporary: Some(space.clone()),
+            segments: Some(space),
+            segments_refused: None,
         }
     }
 
@@ -253,6 +267,9 @@ mod tests {
             change(|facts| facts.temporary.iter_mut().for_each(|space| space.writable = false)),
             warning("temporary files")
         );
+        let refused = |facts: &mut Facts| facts.segments_refused = Some("/dev/shm: others can enter it".into());
+        assert_eq!(change(refused), warning("sensors"));
+        assert_eq!(change(|facts| facts.segments.iter_mut().for_each(|space| space.free = 1)), warning("sensors"));
     }
 
     #[test]

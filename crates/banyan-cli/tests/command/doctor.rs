@@ -46,7 +46,9 @@ fn every_finding_says_how_it_is_and_what_is_wrong_has_cause_and_remedy() {
     );
     assert_eq!(status, i32::from(count("ok") < findings.len()));
     assert_eq!((summary["event"].as_str(), summary["exit_status"].as_i64()), (Some("summary"), Some(status.into())));
-    for name in ["open files", "processes", "tracing", "cache", "temporary files", "configuration", "ssh client"] {
+    for name in
+        ["open files", "processes", "tracing", "cache", "temporary files", "sensors", "configuration", "ssh client"]
+    {
         assert!(findings.iter().any(|finding| finding["name"] == name), "{name}");
     }
 }
@@ -125,8 +127,8 @@ fn a_configuration_that_cannot_be_read_is_a_finding() {
 }
 
 /// What the kernel and those who set up the machine decide.
-pub(crate) const DECIDED: [&str; 6] =
-    ["open files", "processes", "process ids", "waiting connections", "tracing", "performance counters"];
+pub(crate) const DECIDED: [&str; 7] =
+    ["open files", "processes", "process ids", "waiting connections", "tracing", "performance counters", "sensors"];
 
 /// Runs `doctor` below a shell that has said this before; only `bin` has programs, and all directories lie below HERE.
 /// Of findings that are decided elsewhere only the names are left.
@@ -179,6 +181,7 @@ LEVEL    localhost: tracing: STATE
 LEVEL    localhost: performance counters: STATE
 ok       localhost: cache: HERE/.cache/banyan, # GiB free
 ok       localhost: temporary files: HERE, # GiB free
+LEVEL    localhost: sensors: STATE
 ok       localhost: version: VERSION, not in PATH; sessions bring it along
 ok       localhost: configuration: 2 groups in config.toml
 ok       localhost: ssh client: OpenSSH_9.2p1, OpenSSL 3.0.19
@@ -213,6 +216,7 @@ problem  localhost: cache: none
          cause: neither XDG_CACHE_HOME nor HOME is set: the agent program and staged files have no place
          remedy: export XDG_CACHE_HOME=/some/directory
 ok       localhost: temporary files: HERE, # GiB free
+LEVEL    localhost: sensors: STATE
 warning  localhost: version: 0.0.1 in PATH
          cause: this is VERSION: sessions bring their own program, but people get another there
          remedy: install the same version

@@ -34,7 +34,7 @@ fn findings(output: &Output) -> Vec<Value> {
 fn check_page(output: &Output) {
     let shown = text(&output.stdout);
     let names = ["open files", "processes", "process ids", "waiting connections", "tracing", "performance counters"];
-    let rest = ["cache", "temporary files", "version"];
+    let rest = ["cache", "temporary files", "sensors", "version"];
     let alike = names.iter().chain(&rest).map(|name| format!("h[1-8],localhost: {name}: "));
     let of_hosts = ["reached", "networks", "clock"].map(|name| format!("h[1-8]: {name}: "));
     let expected: Vec<String> = alike.chain(of_hosts).collect();

@@ -21,6 +21,7 @@ mod rings;
 mod segment;
 
 pub use crate::cleanup::Bounds;
+pub use crate::place::where_segments_go;
 pub use crate::steering::Refusal;
 pub use account::{Account, Dropped};
 pub use find::{Found, directories, find, find_in, remove_ended};

@@ -193,6 +193,11 @@ impl Segment {
         &self.path
     }
 
+    /// The number of the process, as a [`MessageStamp`](crate::MessageStamp) has it.
+    pub fn process_number(&self) -> u64 {
+        self.token
+    }
+
     /// What its stamps count.
     pub fn clock(&self) -> Clock {
         self.clock

@@ -3,7 +3,7 @@
 use std::io::{BufRead, Write};
 use std::time::Duration;
 
-use banyan_sensor::{Counter, Gauge, Policy, Record, Sensor, Span, event, mark};
+use banyan_sensor::{Counter, Gauge, MessageStamp, Policy, Record, Sensor, Span, event, mark, witness};
 
 use crate::harness::ROLE;
 
@@ -88,6 +88,10 @@ fn obey(step: &Sensor<Step>) {
             }
             ("fork", count) => crate::forking::fork_and_emit(step, count.parse().unwrap()),
             ("exec", _) => crate::forking::become_it_again(),
+            ("send", _) => say(&format!("sent {}", u128::from_ne_bytes(MessageStamp::now().to_bytes()))),
+            ("receive", message) => {
+                witness(MessageStamp::from_bytes(message.parse::<u128>().unwrap().to_ne_bytes()));
+            }
             ("status", _) => say(&format!("status {:?}", banyan_sensor::status())),
             _ => return,
         }

@@ -7,6 +7,7 @@ mod harness;
 mod hostile;
 mod killed;
 mod ledger;
+mod own;
 mod policies;
 mod steered;
 mod steering;

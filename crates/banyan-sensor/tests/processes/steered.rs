@@ -4,7 +4,7 @@ use std::io::BufRead;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use banyan_sensor::{Action, Knob, Record, Sensor, Steering, step, steering_point};
+use banyan_sensor::{Action, Knob, Record, Sensor, Steering, steering_point, step};
 
 use crate::child::{Step, say};
 

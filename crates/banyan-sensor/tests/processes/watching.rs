@@ -2,7 +2,7 @@
 
 use banyan_ndr::Decoder;
 use banyan_sensor::observe::{Reading, Segment, SegmentError};
-use banyan_sensor::{Kind, SpanEdge, Value};
+use banyan_sensor::{Kind, MessageStamp, SpanEdge, Value};
 
 use crate::child::{Note, Padded, Step};
 use crate::harness::Program;
@@ -152,4 +152,21 @@ fn rings_of_threads_that_end_are_used_again_and_lose_nothing() {
         })
         .unwrap();
     assert_eq!((count, threads.len(), rings.len()), (500, 50, 1));
+}
+
+#[test]
+fn what_was_sent_and_received_says_which_event_was_before_which() {
+    let (mut sender, mut receiver) = (Program::start("steps"), Program::start("steps"));
+    sender.send("send");
+    let message = sender.expect("sent ");
+    // Makes the sensor; nobody watches it yet.
+    receiver.tell(&format!("receive {message}"));
+    let mut observer = receiver.observe("banyan.witness");
+    receiver.tell(&format!("receive {message}"));
+    let mut seen = Vec::new();
+    observer.drain(|event| seen.push((*event.view::<MessageStamp>().unwrap(), event.stamp))).unwrap();
+    let [(message, received)] = seen[..] else { panic!("{seen:?}") };
+    assert_eq!(message.process, sender.segment().process_number());
+    assert_ne!(message.process, receiver.segment().process_number());
+    assert!(message.stamp < received, "on one host the clocks are the same");
 }

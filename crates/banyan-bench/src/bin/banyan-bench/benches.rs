@@ -106,7 +106,8 @@ Examples:
     /// the crate `tracing` with a subscriber that writes into memory.
     ///
     /// emit_observed: somebody watches; emit_unobserved: nobody does; emit_latest_only: only the latest event is kept;
-    /// gauge_set: a number that observers sample; drain: what one event costs the observer; drain_rate: events a second.
+    /// gauge_set: a number that observers sample; drain: what one event costs the observer; drain_rate: events a second;
+    /// knob_get, step: what a program pays that can be steered; knob_set: from sending a value to its acknowledgement.
     #[command(after_help = "\
 Exit status: 0 success; 1 something failed; 2 wrong usage; 4 time limit; 5 not permitted.
 
