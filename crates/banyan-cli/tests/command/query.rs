@@ -32,7 +32,7 @@ impl Emitter {
             let step = Sensor::<Step>::new(sensor).unwrap();
             for n in (0..).take_while(|_| !told.load(Ordering::Relaxed)) {
                 step.emit(&Step { n, residual: 0.5 });
-                std::thread::sleep(Duration::from_millis(1));
+                std::thread::park_timeout(Duration::from_millis(1));
             }
         });
         Emitter { stop, thread: Some(thread) }

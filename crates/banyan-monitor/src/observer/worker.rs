@@ -41,12 +41,15 @@ const BEFORE: i64 = 2_000_000_000;
 /// How often to look around when nothing comes.
 const LOOK_AROUND: Duration = Duration::from_secs(1);
 
+/// A query or tap that has begun: its number, and where its rows or events come.
+pub(super) type Begun<T> = Result<(u32, Arc<Queue<T>>), MonitorError>;
+
 /// What is asked of the thread.
 pub(super) enum Command {
     /// A new tap; the answer comes when all probes have begun.
-    Tap { sensors: String, reply: Sender<Result<(u32, Arc<Queue<Event>>), MonitorError>> },
+    Tap { sensors: String, reply: Sender<Begun<Event>> },
     /// A new query.
-    Query { query: Query, reply: Sender<Result<(u32, Arc<Queue<Row>>), MonitorError>> },
+    Query { query: Query, reply: Sender<Begun<Row>> },
     /// A new version of either.
     Replace { query: u32, text: String, reply: Sender<Result<u32, MonitorError>> },
     /// A tap is dropped.
@@ -63,7 +66,7 @@ pub(super) enum Command {
 pub(super) type Steered = Result<(u32, Vec<Ack>), Vec<String>>;
 
 /// Waits for what all probes answer to a request for knobs.
-struct Steering {
+struct AwaitedAcks {
     serial: u64,
     missing: RankSet,
     /// Hosts whose probes were lost meanwhile.
@@ -114,7 +117,7 @@ pub(super) struct Worker {
     next_query: u32,
     beginnings: Vec<Beginning>,
     askings: Vec<Asking>,
-    steerings: Vec<Steering>,
+    steerings: Vec<AwaitedAcks>,
     next_serial: u64,
     told: BTreeMap<u32, Told>,
 }
@@ -257,7 +260,7 @@ impl Worker {
             Command::Steer { steer, until, reply } => {
                 let serial = self.next_serial;
                 self.next_serial += 1;
-                self.steerings.push(Steering {
+                self.steerings.push(AwaitedAcks {
                     serial,
                     missing: self.present.clone(),
                     lost: Vec::new(),
@@ -282,7 +285,7 @@ impl Worker {
         &mut self,
         text: String,
         made: Result<(Source, Arc<Queue<T>>), MonitorError>,
-        reply: Sender<Result<(u32, Arc<Queue<T>>), MonitorError>>,
+        reply: Sender<Begun<T>>,
     ) -> Result<(), TreeError> {
         let (source, queue) = match made {
             Ok(made) => made,
@@ -477,9 +480,9 @@ impl Worker {
     /// Says who is silent to those whose requests for knobs are answered, or have waited long enough.
     fn see_steerings(&mut self) {
         let now = Instant::now();
-        let is_due = |steering: &mut Steering| steering.missing.is_empty() || steering.limit <= now;
-        let due: Vec<Steering> = self.steerings.extract_if(.., is_due).collect();
-        for Steering { missing, mut lost, reply, .. } in due {
+        let is_due = |steering: &mut AwaitedAcks| steering.missing.is_empty() || steering.limit <= now;
+        let due: Vec<AwaitedAcks> = self.steerings.extract_if(.., is_due).collect();
+        for AwaitedAcks { missing, mut lost, reply, .. } in due {
             lost.extend(self.names(&missing));
             let _ = reply.send(Err(lost));
         }

@@ -26,8 +26,8 @@ use banyan_sensor::observe::{Found, Segment, SensorInfo};
 use banyan_tree::{BackEnd, Incoming, StreamId, TreeError};
 use finder::Finder;
 use pace::Pace;
-use process::{Process, Watched};
-use steering::Steering;
+use process::{Watched, WatchedProcess};
+use steering::OpenRequests;
 use time::{Correction, monotonic};
 use work::{Doing, Work};
 
@@ -120,7 +120,7 @@ struct Probe {
     is_idle: bool,
     /// The stream of what front-end and probe tell each other.
     control: Option<StreamId>,
-    processes: BTreeMap<u32, Process>,
+    processes: BTreeMap<u32, WatchedProcess>,
     next_process: u32,
     /// Segments that were looked at, and need not be looked at again.
     known: BTreeSet<PathBuf>,
@@ -130,7 +130,7 @@ struct Probe {
     descriptions: BTreeMap<Described, u32>,
     news: VecDeque<News>,
     told_progress: Instant,
-    steering: Steering,
+    steering: OpenRequests,
     /// What came before the clock of the front-end was known, and until when to wait for that.
     early: Vec<Add>,
     clock_until: Instant,
@@ -177,7 +177,7 @@ impl Probe {
             descriptions: BTreeMap::new(),
             news: VecDeque::new(),
             told_progress: Instant::now(),
-            steering: Steering::default(),
+            steering: OpenRequests::default(),
             early: Vec::new(),
             clock_until: Instant::now() + CLOCK_PATIENCE,
         })
@@ -366,7 +366,7 @@ impl Probe {
         if self.processes.len() >= MOST_PROCESSES {
             return self.refuse(found, format!("{MOST_PROCESSES} processes are watched already"));
         }
-        match Process::watch(self.next_process, segment, &self.host) {
+        match WatchedProcess::watch(self.next_process, segment, &self.host) {
             Ok(Some(process)) => self.begin(process),
             Ok(None) => {}
             Err(error) => self.refuse(found, error.to_string()),
@@ -380,7 +380,7 @@ impl Probe {
         }
     }
 
-    fn begin(&mut self, mut process: Process) {
+    fn begin(&mut self, mut process: WatchedProcess) {
         self.next_process += 1;
         if let Some(end) = &process.end {
             // Without this its end is noticed by its files.
@@ -393,7 +393,7 @@ impl Probe {
     }
 
     /// Takes in sensors that are new.
-    fn take_sensors(&mut self, process: &mut Process) {
+    fn take_sensors(&mut self, process: &mut WatchedProcess) {
         let new: Vec<SensorInfo> = process.observer.sensors().skip(process.sensors.len()).cloned().collect();
         if new.is_empty() {
             return;
@@ -473,7 +473,7 @@ impl Probe {
 
     /// Processes whose segments are replaced, by `exec`, or gone where nothing else tells of their end.
     fn end_replaced(&mut self, found: &BTreeMap<&Path, &Found>) {
-        let is_over = |process: &Process| {
+        let is_over = |process: &WatchedProcess| {
             let found = found.get(process.observer.segment().path());
             found.map_or(process.end.is_none(), |found| found.is_replaced)
         };

@@ -14,7 +14,7 @@ use super::work::{Doing, Work};
 use crate::message::{Appeared, Entry};
 
 /// A process that is watched, and which queries want which of its sensors.
-pub(super) struct Process {
+pub(super) struct WatchedProcess {
     pub(super) number: u32,
     pub(super) observer: Observer,
     /// Ready when it has ended; none where the kernel has none, or it is in another pid namespace.
@@ -46,9 +46,9 @@ impl Watched {
     }
 }
 
-impl Process {
+impl WatchedProcess {
     /// Registers with a process; `None` if it has ended.
-    pub(super) fn watch(number: u32, segment: Segment, host: &str) -> Result<Option<Process>, SegmentError> {
+    pub(super) fn watch(number: u32, segment: Segment, host: &str) -> Result<Option<WatchedProcess>, SegmentError> {
         let identity = segment.identity();
         let pid = i32::try_from(identity.pid).ok().and_then(Pid::from_raw);
         let is_here = identity.is_running().is_some();
@@ -60,7 +60,7 @@ impl Process {
         let rank = identity.rank.and_then(|rank| u32::try_from(rank).ok());
         let context = Context { host: host.into(), job: identity.job.clone(), rank, pid: identity.pid };
         let observer = segment.observe()?;
-        Ok(Some(Process { number, observer, end, sensors: Vec::new(), context }))
+        Ok(Some(WatchedProcess { number, observer, end, sensors: Vec::new(), context }))
     }
 
     pub(super) fn pid(&self) -> u32 {

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use banyan_ndr::Value;
 use banyan_sensor::observe::{Answer, KnobInfo, Mailbox, Request, Ticket, When};
 
-use super::process::Process;
+use super::process::WatchedProcess;
 use crate::message::{Ack, Acks, Phase, Steer, SteerValue};
 
 /// Transactions that are open at a time.
@@ -41,14 +41,14 @@ struct Awaited {
 
 /// Requests of this probe that have no final answer.
 #[derive(Default)]
-pub(super) struct Steering {
+pub(super) struct OpenRequests {
     awaited: Vec<Awaited>,
     /// Requests that are held, by transaction: they wait for a decision.
     held: BTreeMap<u64, Vec<Sent>>,
     mailboxes: BTreeMap<u32, Mailbox>,
 }
 
-impl Steering {
+impl OpenRequests {
     /// When to look for answers next.
     pub(super) fn due(&self) -> Option<Instant> {
         (!self.awaited.is_empty()).then(|| Instant::now() + LOOK)
@@ -60,7 +60,7 @@ impl Steering {
     }
 
     /// Begins with what the observer asks for.
-    pub(super) fn obey(&mut self, steer: &Steer, processes: &BTreeMap<u32, Process>) {
+    pub(super) fn obey(&mut self, steer: &Steer, processes: &BTreeMap<u32, WatchedProcess>) {
         let until = Instant::now() + Duration::from_millis(steer.limit);
         let (serial, transaction) = (steer.serial, steer.transaction);
         let is_check = steer.phase == Phase::Propose as u32;
@@ -89,7 +89,7 @@ impl Steering {
     }
 
     /// Sends a request to a process, if it has the knob or action.
-    fn request(&mut self, process: &Process, steer: &Steer, awaited: &mut Awaited) {
+    fn request(&mut self, process: &WatchedProcess, steer: &Steer, awaited: &mut Awaited) {
         let segment = process.observer.segment();
         let refuse = |why: String| Ack { outcome: Ack::REFUSED, why, ..Ack::of(process.number, &steer.knob) };
         let (request, knob, new) = if steer.is_action {
@@ -125,7 +125,7 @@ impl Steering {
     }
 
     /// Looks for answers; those that are complete, or as far as they came in time.
-    pub(super) fn answers(&mut self, processes: &BTreeMap<u32, Process>) -> Vec<Acks> {
+    pub(super) fn answers(&mut self, processes: &BTreeMap<u32, WatchedProcess>) -> Vec<Acks> {
         // Those that are held must hear that this probe lives.
         for sent in self.held.values().flatten() {
             self.mailboxes.get_mut(&sent.process).into_iter().for_each(|mailbox| _ = mailbox.answer(sent.ticket));
@@ -146,7 +146,7 @@ impl Steering {
     }
 
     /// Looks for one answer.
-    fn look(&mut self, sent: Sent, awaited: &mut Awaited, processes: &BTreeMap<u32, Process>, now: Instant) {
+    fn look(&mut self, sent: Sent, awaited: &mut Awaited, processes: &BTreeMap<u32, WatchedProcess>, now: Instant) {
         let mailbox = self.mailboxes.get_mut(&sent.process);
         let name = sent.knob.as_ref().map(|knob| knob.name.clone()).unwrap_or_default();
         let ack = Ack { new: sent.new.clone(), ..Ack::of(sent.process, &name) };
@@ -180,7 +180,7 @@ impl Steering {
 }
 
 /// What a process says of its knobs of this name, or of all.
-fn knobs(process: &Process, name: &str) -> Vec<Ack> {
+fn knobs(process: &WatchedProcess, name: &str) -> Vec<Ack> {
     let segment = process.observer.segment();
     let knobs = segment.knobs().unwrap_or_default();
     let wanted = knobs.into_iter().filter(|knob| name.is_empty() || knob.name == name);

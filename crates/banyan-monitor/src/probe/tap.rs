@@ -26,7 +26,7 @@ pub(super) struct TapEvent<'a> {
 
 /// Batches of a version of a tap that wait to be sent.
 #[derive(Debug, Default)]
-pub(super) struct Tap {
+pub(super) struct Batcher {
     filling: Batch,
     waiting: VecDeque<Batch>,
     bytes: usize,
@@ -34,7 +34,7 @@ pub(super) struct Tap {
     told: i64,
 }
 
-impl Tap {
+impl Batcher {
     /// Takes an event; false if there is no room for it.
     pub(super) fn take(&mut self, event: &TapEvent<'_>) -> bool {
         if self.bytes + event.body.len() + COLUMNS > MOST_WAITING {
@@ -103,7 +103,7 @@ mod tests {
 
     #[test]
     fn events_come_out_in_batches_and_what_finds_no_room_is_refused() {
-        let mut tap = Tap::default();
+        let mut tap = Batcher::default();
         let body = vec![7; 1000];
         let taken = (0..100_000).take_while(|time| tap.take(&event(*time, &body))).count();
         assert_eq!(taken, MOST_WAITING / (1000 + COLUMNS));
@@ -121,7 +121,7 @@ mod tests {
 
     #[test]
     fn progress_without_events_waits_in_one_batch() {
-        let mut tap = Tap::default();
+        let mut tap = Batcher::default();
         (0..10).for_each(|time| tap.pass(time, 0, true));
         assert_eq!(tap.waiting.len(), 1);
         assert_eq!(tap.first().unwrap().until, 9);

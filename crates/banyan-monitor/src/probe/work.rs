@@ -8,7 +8,7 @@ use banyan_tree::{BackEnd, StreamId, TreeError};
 
 use super::asked::Asked;
 use super::tally::add;
-use super::tap::Tap;
+use super::tap::Batcher;
 use crate::message::{Add, Entry, MANY};
 
 /// Entries of ended processes that are kept one by one, for each version. Those beyond are summed.
@@ -31,7 +31,8 @@ pub(super) struct Work {
 #[derive(Debug)]
 pub(super) enum Doing {
     /// They are sent as they are. Which sensors: a name, or how names begin and a `*`.
-    Tap(Tap, String),
+    Tap(Box<Batcher>, String),
+    /// They are selected and aggregated.
     Query(Box<Asked>),
 }
 
@@ -40,7 +41,7 @@ impl Work {
         let Add { query, version, stream, is_query, text, base } = add;
         let doing = match is_query {
             true => Doing::Query(Box::new(Asked::new(&text, (query, version), base, rank)?)),
-            false => Doing::Tap(Tap::default(), text),
+            false => Doing::Tap(Box::default(), text),
         };
         let stream = StreamId(stream);
         Ok(Work { query, version, stream, doing, is_ending: false, over: Vec::new(), sum: None })

@@ -50,14 +50,14 @@ pub(crate) fn run() -> ExitCode {
             // So slowly that none is lost.
             "drip" => (0..count).for_each(|_| {
                 emit(&step, &mut n, 1);
-                std::thread::sleep(std::time::Duration::from_micros(50));
+                std::thread::park_timeout(std::time::Duration::from_micros(50));
             }),
             // Steps of a solver, each with an event that has the value of the knob.
             "march" => (0..count).for_each(|_| {
                 banyan_sensor::step(steps);
                 step.emit(&Step { n: steps, residual: dt.get() });
                 steps += 1;
-                std::thread::sleep(std::time::Duration::from_millis(1));
+                std::thread::park_timeout(std::time::Duration::from_millis(1));
             }),
             "note" => Sensor::<Note>::new("solver.note").unwrap().emit(&Note { text: format!("{count} steps") }),
             _ => break,
@@ -72,7 +72,7 @@ pub(crate) fn run_as_rank() -> ExitCode {
     let step = Sensor::<Step>::new("solver.step").unwrap();
     for n in 0.. {
         step.emit(&Step::new(n));
-        std::thread::sleep(std::time::Duration::from_millis(1));
+        std::thread::park_timeout(std::time::Duration::from_millis(1));
     }
     ExitCode::SUCCESS
 }
