@@ -40,3 +40,8 @@ pub use job::{Job, JobError};
 pub use ledger::{Ledger, REASONS, Row as LedgerRow, Totals};
 pub use observer::{Acknowledgement, Change, Event, Feed, Knob, Observer, ObserverOptions, Outcome, Rows, Tap, When};
 pub use probe::become_probe_if_asked;
+
+/// The guide, whose examples must compile.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/watching.md")]
+pub struct Guide;
