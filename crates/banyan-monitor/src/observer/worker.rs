@@ -532,8 +532,8 @@ fn without_waves() -> StreamOptions {
 fn doubles(network: &Network, control: &Stream, patience: Duration) -> Result<RankSet, MonitorError> {
     control.send(HELLO, &Hello { machine: String::new() })?;
     let until = Instant::now() + patience;
-    let mut machines: BTreeMap<String, u32> = BTreeMap::new();
-    let (mut heard, mut doubles) = (RankSet::new(), RankSet::new());
+    let mut machines: BTreeMap<String, RankSet> = BTreeMap::new();
+    let mut heard = RankSet::new();
     while !network.members().difference(&heard).is_empty() {
         let wave = match control.recv_timeout(until) {
             Err(TreeError::TimedOut) => break,
@@ -542,12 +542,10 @@ fn doubles(network: &Network, control: &Stream, patience: Duration) -> Result<Ra
         let Some(probe) = wave.members().only() else { continue };
         let Hello { machine } = wave.read()?;
         heard.insert(probe);
-        let first = *machines.entry(machine).or_insert(probe);
-        if first != probe {
-            doubles.insert(probe);
-        }
+        machines.entry(machine).or_default().insert(probe);
     }
-    Ok(doubles)
+    // The first of them watches, whoever answered first.
+    Ok(machines.values().flat_map(|probes| probes.iter().skip(1)).collect())
 }
 
 /// One of those that are waited for is not any more.
