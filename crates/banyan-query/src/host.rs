@@ -89,6 +89,8 @@ pub struct HostSide {
     counts: HostCounts,
     kind: Kind,
     last: LastValues,
+    /// What the values of one event have grown by.
+    grown: Vec<Scalar<'static>>,
     /// Memory for records of other machines.
     converted: Buffer,
 }
@@ -100,15 +102,7 @@ enum Kind {
 }
 
 /// Of each thread and selector the last event's values and time.
-type LastValues = HashMap<(u64, u32, u64), (Vec<Remembered>, i64), foldhash::fast::RandomState>;
-
-/// A number that is kept.
-#[derive(Debug, Clone, Copy)]
-enum Remembered {
-    Missing,
-    Integer(i128),
-    Float(f64),
-}
+type LastValues = HashMap<(u64, u32, u64), (Vec<Scalar<'static>>, i64), foldhash::fast::RandomState>;
 
 /// What becomes of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -135,7 +129,7 @@ impl HostSide {
             None => Kind::Rows(RowWriter::new(limits.row_bytes)),
         };
         let (counts, last, converted) = (HostCounts::default(), LastValues::default(), Buffer::new());
-        HostSide { limits, counts, kind, last, converted }
+        HostSide { limits, counts, kind, last, grown: Vec::new(), converted }
     }
 
     /// Takes an event. Events of one thread come in their order; otherwise any order will do.
@@ -171,8 +165,8 @@ impl HostSide {
             return Outcome::Failed;
         }
         let most = self.limits.threads;
-        match grown(&mut self.last, most, selector, event, body) {
-            Ok(grown) => self.kind.take(selector, event, body, &grown),
+        match grow(&mut self.last, most, selector, event, body, &mut self.grown) {
+            Ok(()) => self.kind.take(selector, event, body, &self.grown),
             Err(bad) => bad.into(),
         }
     }
@@ -240,29 +234,37 @@ fn is_sampled(event: &Event<'_>, one_in: u64) -> bool {
     mixed.is_multiple_of(one_in)
 }
 
-/// What the values of an event have grown by since the event before, and remembers them.
-fn grown(
+/// Writes what the values of an event have grown by since the event before, and remembers them.
+fn grow(
     last: &mut LastValues,
     most: usize,
     selector: &Compiled,
     event: &Event<'_>,
     body: &[u8],
-) -> Result<Vec<Scalar<'static>>, BadEvent> {
+    grown: &mut Vec<Scalar<'static>>,
+) -> Result<(), BadEvent> {
     let looking = Looking { selector, event, body, grown: &[] };
-    let now = selector.backs.iter().map(|back| Ok(Remembered::of(back.program.value(&looking)?)));
-    let now = now.collect::<Result<Vec<_>, BadEvent>>()?;
-    let key = (selector.id, event.process.pid, event.thread);
-    let before = last.get(&key);
-    let grown = selector.backs.iter().zip(&now).enumerate();
-    let grown = grown.map(|(number, (back, now))| match before {
-        Some((values, time)) => back.function.grown(values[number].scalar(), now.scalar(), *time, event.time),
-        None => Scalar::Missing,
-    });
-    let grown = grown.collect();
-    if before.is_some() || last.len() < most {
-        last.insert(key, (now, event.time));
+    grown.clear();
+    for back in &selector.backs {
+        grown.push(back.program.value(&looking)?.to_number());
     }
-    Ok(grown)
+    let key = (selector.id, event.process.pid, event.thread);
+    match last.get_mut(&key) {
+        Some((values, time)) => {
+            for ((now, before), back) in grown.iter_mut().zip(values).zip(&selector.backs) {
+                let before = std::mem::replace(before, *now);
+                *now = back.function.grown(before, *now, *time, event.time);
+            }
+            *time = event.time;
+        }
+        None => {
+            if last.len() < most {
+                last.insert(key, (grown.clone(), event.time));
+            }
+            grown.fill(Scalar::Missing);
+        }
+    }
+    Ok(())
 }
 
 impl Function {
@@ -276,25 +278,6 @@ impl Function {
             }
             Function::Rate => Scalar::Missing,
             _ => delta,
-        }
-    }
-}
-
-impl Remembered {
-    fn of(value: Scalar<'_>) -> Remembered {
-        match value {
-            Scalar::Integer(number) => Remembered::Integer(number),
-            Scalar::Float(number) => Remembered::Float(number),
-            Scalar::Truth(truth) => Remembered::Integer(truth.into()),
-            _ => Remembered::Missing,
-        }
-    }
-
-    fn scalar(self) -> Scalar<'static> {
-        match self {
-            Remembered::Missing => Scalar::Missing,
-            Remembered::Integer(number) => Scalar::Integer(number),
-            Remembered::Float(number) => Scalar::Float(number),
         }
     }
 }

@@ -35,6 +35,16 @@ impl<'a> Scalar<'a> {
         }
     }
 
+    /// A number, to keep; what is none is missing.
+    pub(crate) fn to_number(self) -> Scalar<'static> {
+        match self {
+            Scalar::Integer(number) => Scalar::Integer(number),
+            Scalar::Float(number) => Scalar::Float(number),
+            Scalar::Truth(truth) => Scalar::Integer(truth.into()),
+            _ => Scalar::Missing,
+        }
+    }
+
     /// A value of a result.
     pub(crate) fn of(value: &'a Value) -> Scalar<'a> {
         match value {

@@ -20,7 +20,7 @@ use crate::selector::{Looking, Projecting, SelectedAs};
 use crate::syntax::Context;
 
 /// Records of a batch.
-const BATCH: usize = 256;
+const BATCH: usize = 1024;
 
 /// Bytes of a batch that is not full: keys and texts may be long.
 const BATCH_BYTES: usize = 256 << 10;

@@ -102,32 +102,69 @@ fn assert_work(part: usize) {
     work(part).into_iter().for_each(|costs| assert_linear("instructions", &costs));
 }
 
-macro_rules! parts {
-    ($($name:ident $part:literal),* $(,)?) => {
-        $(pub(crate) fn $name() {
-            assert_work($part);
-        })*
-    };
+pub(crate) fn work_grows_as_the_input_in_part_0() {
+    assert_work(0);
 }
 
-parts![
-    work_grows_as_the_input_in_part_0 0,
-    work_grows_as_the_input_in_part_1 1,
-    work_grows_as_the_input_in_part_2 2,
-    work_grows_as_the_input_in_part_3 3,
-    work_grows_as_the_input_in_part_4 4,
-    work_grows_as_the_input_in_part_5 5,
-    work_grows_as_the_input_in_part_6 6,
-    work_grows_as_the_input_in_part_7 7,
-    work_grows_as_the_input_in_part_8 8,
-    work_grows_as_the_input_in_part_9 9,
-    work_grows_as_the_input_in_part_10 10,
-    work_grows_as_the_input_in_part_11 11,
-    work_grows_as_the_input_in_part_12 12,
-    work_grows_as_the_input_in_part_13 13,
-    work_grows_as_the_input_in_part_14 14,
-    work_grows_as_the_input_in_part_15 15,
-];
+pub(crate) fn work_grows_as_the_input_in_part_1() {
+    assert_work(1);
+}
+
+pub(crate) fn work_grows_as_the_input_in_part_2() {
+    assert_work(2);
+}
+
+pub(crate) fn work_grows_as_the_input_in_part_3() {
+    assert_work(3);
+}
+
+pub(crate) fn work_grows_as_the_input_in_part_4() {
+    assert_work(4);
+}
+
+pub(crate) fn work_grows_as_the_input_in_part_5() {
+    assert_work(5);
+}
+
+pub(crate) fn work_grows_as_the_input_in_part_6() {
+    assert_work(6);
+}
+
+pub(crate) fn work_grows_as_the_input_in_part_7() {
+    assert_work(7);
+}
+
+pub(crate) fn work_grows_as_the_input_in_part_8() {
+    assert_work(8);
+}
+
+pub(crate) fn work_grows_as_the_input_in_part_9() {
+    assert_work(9);
+}
+
+pub(crate) fn work_grows_as_the_input_in_part_10() {
+    assert_work(10);
+}
+
+pub(crate) fn work_grows_as_the_input_in_part_11() {
+    assert_work(11);
+}
+
+pub(crate) fn work_grows_as_the_input_in_part_12() {
+    assert_work(12);
+}
+
+pub(crate) fn work_grows_as_the_input_in_part_13() {
+    assert_work(13);
+}
+
+pub(crate) fn work_grows_as_the_input_in_part_14() {
+    assert_work(14);
+}
+
+pub(crate) fn work_grows_as_the_input_in_part_15() {
+    assert_work(15);
+}
 
 /// What each byte of the longest inputs costs.
 pub(crate) fn print_counts() {
