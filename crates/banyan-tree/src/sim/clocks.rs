@@ -25,7 +25,7 @@ const BEND: f64 = 9.0;
 /// One of so many members has a clock of its own, and one of so many agents has that of its parent.
 const EXCEPTIONS: usize = 4;
 
-/// One of so many words about clocks is lost, and one of so many takes longer by up to so much.
+/// Where things go wrong one of so many words about clocks is lost. Anywhere one of so many takes longer by up to so much.
 const LOST: usize = 12;
 const DETOUR: usize = 4;
 const LONGEST_DETOUR: Duration = Duration::from_millis(20);
@@ -147,7 +147,7 @@ impl World<'_, '_> {
         let slowness = self.slowness(node).max(self.slowness(to));
         let longer = self.delay(node, to);
         let ClockWords { chance, words, free } = &mut self.clock_words;
-        if chance.one_in(LOST) {
+        if self.plan.faults.count > 0 && chance.one_in(LOST) {
             return;
         }
         let detour = if chance.one_in(DETOUR) { chance.up_to(LONGEST_DETOUR) } else { Duration::ZERO };
