@@ -25,7 +25,7 @@ pub use crate::place::where_segments_go;
 pub use crate::steering::Refusal;
 pub use crate::steering::letter::When;
 pub use account::{Account, Dropped};
-pub use find::{Found, find, find_in, remove_ended};
+pub use find::{Found, directories, find, find_in, remove_ended};
 pub use knobs::{ActionInfo, Bound, KnobInfo, SetBy, ShownValue};
 pub use mailbox::{Answer, Mailbox, Request, Ticket};
 pub use observer::Observer;
