@@ -30,6 +30,7 @@ pub mod manual;
 pub mod output;
 mod paint;
 pub mod progress;
+mod query;
 mod records;
 mod run;
 pub mod screen;
@@ -69,6 +70,7 @@ Examples:
   banyan copy -w n[1-8] data /scratch    files to many hosts, or from them
   banyan top -w node[1-8]                load and usage of hosts, live
   banyan clock -w node[1-8]              how far their clocks are apart, with a bound
+  banyan query 'select * from solver.step limit 9'   events of running programs with sensors
   banyan records dump FILE               the records in a file, whoever wrote it
   banyan topo draw fanout:16:1000        a tree of 1000 members
   banyan bench records --quick           the speed of records on this machine"
@@ -88,6 +90,7 @@ enum Verb {
     Copy(copy::Copy),
     Top(top::Top),
     Clock(clock::Clock),
+    Query(query::Query),
     /// Look at, convert and compare files of records (Banyan's own, and those of FFS and PBIO)
     Records {
         #[command(flatten)]
@@ -117,6 +120,7 @@ pub fn main() -> ExitCode {
     banyan_tree::register_filters(filters::filters());
     banyan_boot::register_agent_log(log::begin_at_agent);
     banyan_tree::become_agent_if_asked();
+    banyan_monitor::become_probe_if_asked();
     demo::become_member_if_asked();
     top::become_member_if_asked();
     clock::become_member_if_asked();
@@ -136,6 +140,7 @@ impl Verb {
             Verb::Copy(copy) => copy.run(),
             Verb::Top(top) => top.run(),
             Verb::Clock(clock) => clock.run(),
+            Verb::Query(query) => query.run(),
             Verb::Records { limit, verb } => limit.begin().and_then(|()| verb.run()),
             Verb::Topo { limit, verb } => limit.begin().and_then(|()| verb.run()),
             Verb::Bench(bench) => bench.run(),

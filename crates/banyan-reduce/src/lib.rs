@@ -33,6 +33,7 @@ mod interval;
 mod layout;
 mod limits;
 mod part;
+mod partial;
 mod reduction;
 mod registry;
 #[cfg(unix)]
@@ -51,6 +52,7 @@ pub use filter::{Filter, FilterError, FilterRole, Output, PartRun, Recovery};
 pub use interval::Interval;
 pub use limits::ReductionLimits;
 pub use part::Part;
+pub use partial::PARTIAL;
 pub use reduction::Reduction;
 pub use registry::{Filters, REDUCE};
 #[cfg(unix)]

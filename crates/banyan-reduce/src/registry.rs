@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::caught::Caught;
 use super::collect::{COLLECT, Collect};
+use super::partial::{PARTIAL, PartialReduction};
 use super::{Filter, FilterError, Reduction, ReductionLimits, Specification};
 
 /// The name of the filter that takes a [`Specification`] as its parameters.
@@ -14,7 +15,7 @@ pub const REDUCE: &str = "reduce";
 /// Makes a filter from its parameters.
 pub(super) type Maker = dyn Fn(&[u8]) -> Result<Box<dyn Filter>, FilterError> + Send + Sync;
 
-/// The filters that a program knows: [`REDUCE`] and [`COLLECT`], and those it brings.
+/// The filters that a program knows: [`REDUCE`], [`PARTIAL`] and [`COLLECT`], and those it brings.
 ///
 /// ```
 /// use banyan_reduce::{Filters, REDUCE, Reduction, ReductionLimits};
@@ -27,7 +28,7 @@ pub(super) type Maker = dyn Fn(&[u8]) -> Result<Box<dyn Filter>, FilterError> + 
 /// assert!(filters.make("hottest", b"").is_ok());
 /// assert!(filters.make(REDUCE, b"avg(load) by host").is_ok());
 /// let error = filters.make("coldest", b"").err().expect("nobody registered it");
-/// assert_eq!(error.to_string(), "there is no filter coldest; this program has collect, hottest, reduce");
+/// assert_eq!(error.to_string(), "there is no filter coldest; this program has collect, hottest, partial, reduce");
 /// ```
 #[derive(Clone)]
 pub struct Filters {
@@ -35,14 +36,16 @@ pub struct Filters {
 }
 
 impl Filters {
-    /// Only [`COLLECT`], and [`REDUCE`] with these limits.
+    /// Only [`COLLECT`], and [`REDUCE`] and [`PARTIAL`] with these limits.
     pub fn new(limits: ReductionLimits) -> Filters {
         let mut filters = Filters { makers: BTreeMap::new() };
+        let limits_of_partial = limits.clone();
         filters.register(REDUCE, move |parameters| {
-            let wrong = |reason: String| FilterError::Parameters { name: REDUCE.into(), reason };
-            let text = std::str::from_utf8(parameters).map_err(|error| wrong(error.to_string()))?;
-            let specification = text.parse::<Specification>().map_err(|error| wrong(error.to_string()))?;
-            Ok(Box::new(Reduction::new(specification, limits.clone())))
+            Ok(Box::new(Reduction::new(specification(REDUCE, parameters)?, limits.clone())))
+        });
+        filters.register(PARTIAL, move |parameters| {
+            let specification = specification(PARTIAL, parameters)?;
+            Ok(Box::new(PartialReduction(Reduction::new(specification, limits_of_partial.clone()))))
         });
         filters.register(COLLECT, |parameters| match parameters {
             [] => Ok(Box::new(Collect::default())),
@@ -70,6 +73,13 @@ impl Filters {
             }
         }
     }
+}
+
+/// The parameters of a reduction.
+fn specification(name: &str, parameters: &[u8]) -> Result<Specification, FilterError> {
+    let wrong = |reason: String| FilterError::Parameters { name: name.into(), reason };
+    let text = std::str::from_utf8(parameters).map_err(|error| wrong(error.to_string()))?;
+    text.parse().map_err(|error: super::SpecificationError| wrong(error.to_string()))
 }
 
 /// Those that every program knows, with the default limits.

@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use crate::error::SensorError;
 use crate::process;
 use crate::sensor::check_name;
-use crate::steering::requests::{Entry, KnobDescription};
+use crate::steering::requests::{KnobDescription, SteeringTarget};
 
 /// Something that observers may have a program do, such as writing a checkpoint.
 ///
@@ -56,9 +56,9 @@ impl ActionOptions {
         let ActionOptions { description, work } = self;
         check_name(&description.name)?;
         let work: &'static Work = Box::leak(Box::new(work));
-        let entered = process::enter_knob(&description, || Entry::Action(work))?;
+        let entered = process::enter_knob(&description, || SteeringTarget::Action(work))?;
         match entered.entry {
-            Entry::Action(entered) if std::ptr::eq(entered, work) => Ok(Action(work)),
+            SteeringTarget::Action(entered) if std::ptr::eq(entered, work) => Ok(Action(work)),
             // It would do something else.
             _ => Err(SensorError::Contradicts { name: description.name }),
         }

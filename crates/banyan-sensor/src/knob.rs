@@ -12,7 +12,7 @@ use crate::error::SensorError;
 use crate::layout::{LONGEST_VALUE, WORD, knob};
 use crate::ring::Head;
 use crate::sensor::check_name;
-use crate::steering::requests::{Entry, KnobDescription};
+use crate::steering::requests::{KnobDescription, SteeringTarget};
 use crate::steering::{self, Refusal};
 use crate::{latest, payload, process};
 
@@ -136,12 +136,12 @@ impl<T: Setting> KnobOptions<T> {
         description.longest = if is_fixed { KnobValue::<T>::SIZE } else { LONGEST_VALUE };
         let make = || {
             let state = State::<T>::new(&name, &initial, description.longest, range);
-            Entry::Knob(Box::leak(Box::new(state)))
+            SteeringTarget::Knob(Box::leak(Box::new(state)))
         };
         let entered = process::enter_knob(&description, make)?;
         let state = match entered.entry {
-            Entry::Knob(state) => state.as_any().downcast_ref::<State<T>>(),
-            Entry::Action(_) => None,
+            SteeringTarget::Knob(state) => state.as_any().downcast_ref::<State<T>>(),
+            SteeringTarget::Action(_) => None,
         };
         let state = state.ok_or_else(|| SensorError::Contradicts { name: name.clone() })?;
         Ok(Knob { bell: entered.bell, state, index: entered.index })

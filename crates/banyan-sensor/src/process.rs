@@ -18,7 +18,7 @@ use crate::segment::{Maps, Segment};
 use crate::sensor::Kind;
 use crate::steering::memory::{SteeringMemory, quick as quick_of};
 use crate::steering::report::Report;
-use crate::steering::requests::{Entry, KnobDescription, Place, Requests, Run, Sender, Steerable, Todo};
+use crate::steering::requests::{KnobDescription, Occasion, Requests, Run, Sender, Steerable, SteeringTarget, Todo};
 use crate::steering::{self, Outcome, Quick, Refusal, emit, prepare, publish_held};
 use crate::witness::set_number;
 
@@ -218,7 +218,7 @@ pub(crate) fn new_ring(lane: Lane) -> Option<LocalRing> {
 /// What a knob or action has of the process.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct EnteredKnob {
-    pub(crate) entry: Entry,
+    pub(crate) entry: SteeringTarget,
     /// Its index in the table, or one that no entry has.
     pub(crate) index: usize,
     /// Not 0 when something has come for this process.
@@ -228,7 +228,7 @@ pub(crate) struct EnteredKnob {
 /// Enters a knob or an action; one that is there already is found by its name.
 pub(crate) fn enter_knob(
     description: &KnobDescription,
-    make: impl FnOnce() -> Entry,
+    make: impl FnOnce() -> SteeringTarget,
 ) -> Result<EnteredKnob, SensorError> {
     let mut process = lock();
     process.ensure_segment();
@@ -254,7 +254,7 @@ pub(crate) fn enter_knob(
 
 impl Process {
     /// The index of a new knob or action; `None` where there is no segment.
-    fn add_knob(&mut self, description: &KnobDescription, entry: Entry) -> Result<Option<usize>, SensorError> {
+    fn add_knob(&mut self, description: &KnobDescription, entry: SteeringTarget) -> Result<Option<usize>, SensorError> {
         let Some(Ok(segment)) = &mut self.segment else { return Ok(None) };
         let index = self.requests.entries.len();
         let too_many = || SensorError::TooManyKnobs { name: description.name.clone(), most: layout::KNOB_CAPACITY };
@@ -267,8 +267,8 @@ impl Process {
             Err(_) => return Ok(None),
         }
         let cell = match entry {
-            Entry::Knob(_) => segment.room_for_value(description.longest).ok_or_else(too_many)?,
-            Entry::Action(_) => 0..0,
+            SteeringTarget::Knob(_) => segment.room_for_value(description.longest).ok_or_else(too_many)?,
+            SteeringTarget::Action(_) => 0..0,
         };
         let registered = Steerable { description: description.clone(), entry, cell };
         if segment.add_knob(index, &registered).is_err() {
@@ -287,7 +287,7 @@ impl Process {
 }
 
 /// Looks into the mailbox. Without `wait` it leaves that to another thread that has the lock.
-pub(crate) fn look(place: Place, wait: bool) -> Option<Todo> {
+pub(crate) fn look(occasion: Occasion, wait: bool) -> Option<Todo> {
     let mut process = if wait { lock() } else { PROCESS.try_lock().ok()? };
     process.ensure_segment();
     if let Some(Ok(segment)) = &process.segment {
@@ -295,14 +295,14 @@ pub(crate) fn look(place: Place, wait: bool) -> Option<Todo> {
         mailbox::hear(quick_of(segment.maps).bell);
     }
     let mut todo = Todo::default();
-    process.with_requests(|requests, memory| requests.look(memory, place, &mut todo));
+    process.with_requests(|requests, memory| requests.look(memory, occasion, &mut todo));
     Some(todo)
 }
 
 /// Goes on without what is not decided.
-pub(crate) fn miss(place: Place) -> Todo {
+pub(crate) fn miss(occasion: Occasion) -> Todo {
     let mut todo = Todo::default();
-    lock().with_requests(|requests, memory| requests.miss(memory, place, &mut todo));
+    lock().with_requests(|requests, memory| requests.miss(memory, occasion, &mut todo));
     todo
 }
 

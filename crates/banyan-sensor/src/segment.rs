@@ -20,7 +20,7 @@ use crate::policy::Lane;
 use crate::process::Description;
 use crate::ring::{Ring, Writer};
 use crate::steering::memory::SteeringMemory;
-use crate::steering::requests::{Entry, Sender, Steerable};
+use crate::steering::requests::{Sender, Steerable, SteeringTarget};
 use crate::steering::{self, NO_STEP, has_come_to};
 use crate::witness::set_number;
 
@@ -349,14 +349,14 @@ impl Segment {
         set(knob::CELL, self.steering_at + (cell.start * WORD) as u64);
         set(knob::CELL_BYTES, (cell.len() * WORD) as u64);
         let kind = match what {
-            Entry::Knob(value) => {
+            SteeringTarget::Knob(value) => {
                 if let Some(memory) = &mut self.steering {
                     memory.claim(cell);
                     memory.show(cell.clone(), &value.body(), &Sender::default(), None);
                 }
                 knob::IS_KNOB
             }
-            Entry::Action(_) => knob::IS_ACTION,
+            SteeringTarget::Action(_) => knob::IS_ACTION,
         };
         entry[knob::KIND].store(kind, Ordering::Release);
         self.maps.main.words()[header::KNOBS + 3].store(index as u64 + 1, Ordering::Release);

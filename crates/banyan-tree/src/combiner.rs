@@ -45,7 +45,7 @@ const REMEMBERED: usize = 64;
 /// assert!(combiners.make("reduce sum(value)").is_ok());
 /// assert!(combiners.make("").is_ok());
 /// let error = combiners.make("reduse sum(value)").err().expect("nobody brought that");
-/// assert_eq!(error.to_string(), "there is no filter reduse; this program has collect, reduce");
+/// assert_eq!(error.to_string(), "there is no filter reduse; this program has collect, partial, reduce");
 /// ```
 #[derive(Debug)]
 pub struct Combiners {

@@ -469,14 +469,6 @@ impl FrontEnd {
 }
 
 #[test]
-fn a_member_below_a_node_that_nobody_knows_is_not_there() {
-    let mut front_end = FrontEnd::new();
-    let places = vec![FrontEnd::place(3, 1, Some(1)), FrontEnd::place(5, 4, Some(2))];
-    front_end.node.message(front_end.agent, Message::Placed { places, resumes: Vec::new(), is_new: false }, Time(0));
-    assert_eq!(front_end.node.members(), ranks([0, 1]));
-}
-
-#[test]
 fn a_newcomer_that_answers_what_was_sent_before_it_was_known_holds_up_no_wave() {
     let mut front_end = FrontEnd::new();
     (0..3).for_each(|_| front_end.send());
@@ -808,53 +800,6 @@ fn a_newcomer_begins_where_it_came_on_every_one_of_many_streams() {
     for stream in &streams {
         tree.send(*stream, 1);
         assert_eq!(tree.take(newcomer, *stream), [1]);
-    }
-}
-
-#[test]
-fn a_member_that_speaks_of_nodes_below_it_is_cut_off() {
-    let place = |node: u32, parent: u32, rank| {
-        let (node, parent) = (NodeId(node), NodeId(parent));
-        NodeInfo { node, parent, epoch: Epoch(1), level: Level(node.0 as u16), rank }
-    };
-    let (member, other) = (place(1, 0, Some(0)), place(2, 1, Some(1)));
-    let attach = |below| {
-        let (is_urgent, is_new, resumes) = (false, true, Vec::new());
-        Message::Attach(Attach { place: member, is_urgent, is_new, below, resumes })
-    };
-    let placed = Message::Placed { places: vec![other], resumes: Vec::new(), is_new: true };
-    for messages in [vec![attach(vec![other])], vec![attach(Vec::new()), placed]] {
-        let mut front_end = Node::front_end(NodeOptions::default(), Arc::new(FirstOf));
-        let link = front_end.accepted();
-        messages.into_iter().for_each(|message| front_end.message(link, message, Time(0)));
-        let actions: Vec<Action> = std::iter::from_fn(|| front_end.action()).collect();
-        let is_cut = actions.iter().any(|action| matches!(action, Action::Close(closed) if *closed == link));
-        let is_told = |action: &Action| matches!(action, Action::Report(Report::Violation { child: NodeId(1), .. }));
-        assert!(is_cut && actions.iter().any(is_told), "{actions:?}");
-        assert!(!front_end.members().contains(1));
-    }
-}
-
-#[test]
-fn a_member_that_sends_more_than_its_window_is_cut_off_and_an_honest_one_is_not() {
-    for (window, is_honest) in [(64, true), (1 << 20, false)] {
-        let mut options = NodeOptions::default();
-        options.window_bytes = 64;
-        let mut tree = Tree::with(options);
-        // The members' own idea of it.
-        tree.options.window_bytes = window;
-        let [greedy, _slow] = [0, 1].map(|rank| tree.member(rank, &[1]));
-        let stream = tree.open(0..=1);
-        tree.pass(Duration::ZERO);
-        for _ in 0..100 {
-            match tree.nodes[greedy].contribute(stream, Bodies::one(FORMAT, Bytes::from_static(&[1; 8]))) {
-                Ok(_) => tree.settle(),
-                Err(error) => assert!(is_honest, "{error}"),
-            }
-        }
-        let is_told =
-            |report: &Report| matches!(report, Report::Violation { child, .. } if *child == tree.nodes[greedy].id());
-        assert_eq!(tree.told.iter().any(is_told), !is_honest, "{:?}", tree.told);
     }
 }
 

@@ -44,6 +44,7 @@ const LONG: &[&str] = &[
     "banyan bench launch",
     "banyan bench collectives",
     "banyan sim --members 100000",
+    "banyan query",
 ];
 
 /// The program of Python that some commands look at.

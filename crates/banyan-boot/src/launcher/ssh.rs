@@ -53,7 +53,7 @@ fn remote(agent: &AgentProgram, heartbeat: Duration) -> String {
 #[cfg(test)]
 mod tests {
     use std::fs::File;
-    use std::io::{Read, Write};
+    use std::io::{BufRead, BufReader, Write};
     use std::os::unix::fs::{MetadataExt, PermissionsExt};
     use std::path::Path;
     use std::process::{Child, Command, Stdio};
@@ -87,9 +87,9 @@ mod tests {
     /// The same, which has asked for the program.
     fn run(home: &Path) -> Child {
         let mut shell = begin(home);
-        // Byte by byte: what follows belongs to others.
-        let bytes = shell.stdout.as_mut().unwrap().bytes().map(Result::unwrap);
-        let asked = String::from_utf8(bytes.take_while(|byte| *byte != b'\n').collect()).unwrap();
+        // It says nothing more before it gets the program.
+        let mut asked = String::new();
+        BufReader::new(shell.stdout.as_mut().unwrap()).read_line(&mut asked).unwrap();
         assert!(asked.starts_with(NEED) && asked.contains(" gzip"), "{asked}");
         shell
     }

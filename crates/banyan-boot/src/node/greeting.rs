@@ -73,8 +73,9 @@ impl Greeting {
 fn meaning(line: &[u8]) -> Option<GreetingLine> {
     let line = line.trim_ascii_end();
     // A prompt, an escape sequence or any other bytes without an end of line may stand before it.
-    if let Some(mut names) = words_behind(NEED, line) {
-        let is_named = |packer: &Packer| names.any(|name| name == packer.name().as_bytes());
+    if let Some(names) = words_behind(NEED, line) {
+        let names: Vec<&[u8]> = names.collect();
+        let is_named = |packer: &Packer| names.contains(&packer.name().as_bytes());
         return Some(GreetingLine::Need { unpackers: Packer::ALL.into_iter().filter(is_named).collect() });
     }
     // Later releases may say more behind the number.

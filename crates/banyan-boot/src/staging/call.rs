@@ -9,7 +9,7 @@ use banyan_link::Deadline;
 use bytes::Bytes;
 
 use super::error::StageError;
-use super::pack::Packer;
+use super::pack::ParcelPacker;
 use super::place::{CACHE_PREFIX, is_destination};
 use super::{Delivery, Offer, Parcel, ParcelTarget, Part, Stage, StageReport, Tally};
 use crate::node::root_channel::{Order, RootChannel, StagePhase, StageState};
@@ -61,7 +61,7 @@ impl Session {
             Stage::Path(path) if is_destination(path) => Some(path.as_os_str().as_bytes().to_vec()),
             Stage::Path(path) => return Err(StageError::Destination(path.clone())),
         };
-        let (hash, length) = Packer::new(what).measure()?;
+        let (hash, length) = ParcelPacker::new(what).measure()?;
         let hash = hash.to_hex().to_string();
         let (number, directory) = (*numbers, what.is_dir());
         let (on_disk, times, large) = (length, false, None);
@@ -78,7 +78,7 @@ impl Session {
             large,
         };
         let transfer = Transfer::begin(&self.channel, offer, what);
-        let mut packer = Packer::new(what);
+        let mut packer = ParcelPacker::new(what);
         let packed = std::iter::from_fn(|| packer.next().transpose());
         let (tally, pieces) = transfer.run(Some(packed), deadline, |_| ())?;
         if tally.failed > 0 {

@@ -40,7 +40,7 @@ impl Read for EntryContent {
 
 /// Reads what is to be staged, piece by piece.
 #[derive(Debug)]
-pub(crate) struct Packer {
+pub(crate) struct ParcelPacker {
     source: Source,
     /// What is still to be visited, as paths from the top; the next one is last.
     left: Vec<PathBuf>,
@@ -63,17 +63,17 @@ fn head(found: &Found, name: &Path, times: bool) -> Head {
     Head { kind, mode, name: name.as_os_str().len() as u16, length: found.length(), time }
 }
 
-impl Packer {
+impl ParcelPacker {
     /// From a file or directory, which may itself be reached through symbolic links.
-    pub(crate) fn new(top: &Path) -> Packer {
+    pub(crate) fn new(top: &Path) -> ParcelPacker {
         let (source, left) = (Source::new(top, Links::Keep), vec![PathBuf::new()]);
-        Packer { source, left, walks: true, file: None, times: false, contents: Contents::default() }
+        ParcelPacker { source, left, walks: true, file: None, times: false, contents: Contents::default() }
     }
 
     /// From a file or directory, and of what is in it only what is listed: each after its directory, the top first.
-    pub(crate) fn listed(top: &Path, names: &[PathBuf], reading: Reading, contents: Contents) -> Packer {
+    pub(crate) fn listed(top: &Path, names: &[PathBuf], reading: Reading, contents: Contents) -> ParcelPacker {
         let (source, left) = (Source::new(top, reading.links), names.iter().rev().cloned().collect());
-        Packer { source, left, walks: false, file: None, times: reading.times, contents }
+        ParcelPacker { source, left, walks: false, file: None, times: reading.times, contents }
     }
 
     /// The whole stream's hash and length.

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use super::Offer;
 use super::entry::{HEAD_BYTES, MAX_NAME, is_sound_name};
 use super::error::StageError;
-use super::pack::{Contents, Packer};
+use super::pack::{Contents, ParcelPacker};
 use super::part::Sliced;
 use super::reading::{Links, Reading, Skip, Skipped};
 use super::source::{Found, Source};
@@ -158,8 +158,8 @@ impl Parcel {
         &self.top
     }
 
-    pub(super) fn packer(&self) -> Packer {
-        Packer::listed(&self.top, &self.names, self.reading, Contents::clone(&self.contents))
+    pub(super) fn packer(&self) -> ParcelPacker {
+        ParcelPacker::listed(&self.top, &self.names, self.reading, Contents::clone(&self.contents))
     }
 
     /// What it is read from.
@@ -216,7 +216,8 @@ pub(super) fn has(top: &Path, names: &[PathBuf], offer: &Offer) -> bool {
 }
 
 fn is_same(top: &Path, names: &[PathBuf], offer: &Offer) -> bool {
-    let packer = Packer::listed(top, names, Reading { links: Links::Keep, times: offer.times }, Contents::default());
+    let packer =
+        ParcelPacker::listed(top, names, Reading { links: Links::Keep, times: offer.times }, Contents::default());
     if let Some(large) = &offer.large {
         return Sliced::measure(packer).is_ok_and(|there| there.hash() == large.file);
     }

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use bytes::Bytes;
 
 use super::error::StageError;
-use super::pack::Packer;
+use super::pack::ParcelPacker;
 use super::parcel::{CONTENT, Parcel};
 use super::{Large, Offer, PIECE, ParcelTarget};
 use crate::described;
@@ -41,7 +41,7 @@ pub(super) struct Sliced {
 
 impl Sliced {
     /// Reads all of it.
-    pub(super) fn measure(packer: Packer) -> Result<Sliced, StageError> {
+    pub(super) fn measure(packer: ParcelPacker) -> Result<Sliced, StageError> {
         let (heads, mut file, path, total) = packer.heads()?;
         let mut piece = Vec::with_capacity(PIECE);
         let (mut slices, mut left) = (Vec::new(), total);
@@ -189,7 +189,7 @@ impl<'p> Iterator for Parts<'p> {
 /// Where the bytes of a part come from.
 #[derive(Debug)]
 enum Pieces {
-    Packed(Packer),
+    Packed(ParcelPacker),
     Slice { open: Option<(File, PathBuf)>, offset: u64, left: u64 },
     One(Option<Bytes>),
 }

@@ -13,7 +13,7 @@ use tempfile::TempDir;
 use super::entry::{EntryKind, Head};
 use super::error::StageError;
 use super::merge::Special;
-use super::pack::Packer;
+use super::pack::ParcelPacker;
 use super::place::Placed;
 use super::store::{Site, Store, StoreError};
 use super::{Assembly, Links, Offer, ParcelStore, ParcelTarget, Parcels, Reading, Wanted};
@@ -21,7 +21,7 @@ use super::{Assembly, Links, Offer, ParcelStore, ParcelTarget, Parcels, Reading,
 const HERE: Site<'_> = Site { cache: None, host: "here", follows: true };
 
 fn stream_of(what: &Path) -> Vec<u8> {
-    let mut packer = Packer::new(what);
+    let mut packer = ParcelPacker::new(what);
     let mut all = Vec::new();
     while let Some(piece) = packer.next().unwrap() {
         all.extend_from_slice(&piece);
@@ -264,11 +264,11 @@ fn more_than_there_is_space_for_is_refused_before_it_is_sent() {
 fn links_that_leave_and_sockets_are_not_packed() {
     let place = TempDir::new().unwrap();
     symlink("/etc/passwd", place.path().join("link")).unwrap();
-    let error = Packer::new(place.path()).measure().unwrap_err();
+    let error = ParcelPacker::new(place.path()).measure().unwrap_err();
     assert!(matches!(error, StageError::Leaves { .. }), "{error}");
     fs::remove_file(place.path().join("link")).unwrap();
     let _socket = UnixListener::bind(place.path().join("socket")).unwrap();
-    let error = Packer::new(place.path()).measure().unwrap_err();
+    let error = ParcelPacker::new(place.path()).measure().unwrap_err();
     assert!(matches!(error, StageError::Kind(_)), "{error}");
 }
 

@@ -20,6 +20,7 @@ pub(crate) const COMPARED: &[(&str, &[&str])] = &[
     ("command-copy.md", &["banyan: 8.0 GB"]),
     ("command-demo.md", &["Banyan grows"]),
     ("command-doctor.md", &["ok ", "warning  node9"]),
+    ("command-query.md", &["time ", "events: "]),
     ("command-run.md", &["banyan: 3 of 64"]),
     ("command-stack.md", &["4 processes", "2 processes", "not read:\n"]),
     ("command-top.md", &["banyan top  4 hosts"]),

@@ -109,6 +109,7 @@ fn more_hosts_than_there_are_cannot_be_asked_to_remain() {
         &["stack", "--pid", "1"],
         &["top", "--once"],
         &["clock"],
+        &["query", "select * from a"],
         &["doctor"],
     ] {
         let hosts = ["--launcher", "local", "--min-hosts", "5", "-w", "a,b"];

@@ -25,6 +25,7 @@ mod objects;
 mod permission;
 mod private;
 mod pseudo_terminal;
+mod query;
 mod refusals;
 mod resume;
 mod run;

@@ -109,7 +109,7 @@ fn the_time_limit_stands_behind_the_options_of_the_verb_itself() {
 #[test]
 fn options_that_name_hosts_stand_behind_those_of_the_verb_and_short_ones_mean_one_thing() {
     let shop = Workshop::new();
-    for verb in ["run", "stack", "copy", "top", "clock", "doctor"] {
+    for verb in ["run", "stack", "copy", "top", "clock", "query", "doctor"] {
         let help = shop.well(&[verb, "-h"]);
         let headings: Vec<&str> = help.lines().filter(|line| line.ends_with(':') && !line.starts_with(' ')).collect();
         let at =
@@ -148,7 +148,7 @@ fn the_help_of_whatever_does_something_tells_its_exit_statuses() {
     let shop = Workshop::new();
     let inner = [("records", "dump schema convert stat diff"), ("topo", "gen check draw")];
     let inner = inner.into_iter().flat_map(|(verb, names)| names.split(' ').map(move |name| vec![verb, name]));
-    let verbs = ["demo", "run", "stack", "copy", "top", "clock", "sim", "doctor"].map(|verb| vec![verb]);
+    let verbs = ["demo", "run", "stack", "copy", "top", "clock", "query", "sim", "doctor"].map(|verb| vec![verb]);
     for verb in verbs.into_iter().chain(inner) {
         let help = shop.well(&[&verb[..], &["--help"]].concat());
         assert!(help.contains("Exit status: 0 "), "{verb:?}: {help}");

@@ -89,13 +89,14 @@ fn arguments_that_are_no_text_are_refused_or_names_of_files() {
 fn with_json_a_verb_that_fails_says_so_in_an_object_too() {
     let shop = Workshop::with_readings(2);
     shop.write("no.toml", "what = 1");
-    let failures: [&[&str]; 17] = [
+    let failures: [&[&str]; 18] = [
         &["run", "--json", "-w", "a[", "--", "true"],
         &["run", "--json", "-w", "nowhere.invalid", "--launcher", "ssh", "--", "true"],
         &["copy", "--json", "gone", "/tmp/"],
         &["copy", "--json", "-w", "nowhere.invalid", "--launcher", "ssh", "readings.bny", "/tmp/"],
         &["top", "--json", "--once", "-w", "a["],
         &["clock", "--json", "-w", "a["],
+        &["query", "--json", "select what"],
         &["stack", "--json", "--match", "no such program runs"],
         &["doctor", "--json", "-w", "a["],
         &["topo", "gen", "--json", "what"],

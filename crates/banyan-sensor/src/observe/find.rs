@@ -57,3 +57,8 @@ pub fn remove_ended(bounds: &Bounds) -> usize {
     let places = place::directories().into_iter().filter_map(|path| Place::open(&path).ok());
     places.map(|place| cleanup::remove_ended(&place, bounds)).sum()
 }
+
+/// The directories in which segments of this user may be, whether or not they exist: to be told of new ones by the system.
+pub fn directories() -> Vec<PathBuf> {
+    place::directories()
+}

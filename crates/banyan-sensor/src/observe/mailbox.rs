@@ -12,22 +12,9 @@ use crate::identity::start_time;
 use crate::layout::{self, LABEL_WORDS, MAIL_CAPACITY, WORD, answer, header, letter, observers};
 use crate::mailbox as protocol;
 use crate::memory::Map;
-use crate::steering::letter::{Letter, label_words, value_words};
+use crate::steering::letter::{Letter, When, label_words, value_words};
 use crate::steering::{NO_STEP, Outcome, Refusal};
 use crate::{latest, payload};
-
-/// When a request is done.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[non_exhaustive]
-pub enum When {
-    /// A knob: with the next `get` of any thread, or the next steering point. An action: at the next steering point.
-    #[default]
-    AtOnce,
-    /// At the next steering point.
-    NextPoint,
-    /// At the first steering point that says this step or a later one. A program that has reached it refuses.
-    Step(u64),
-}
 
 /// What is asked of a process.
 ///
@@ -208,11 +195,7 @@ impl Mailbox {
         rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty())
             .map_err(|error| SegmentError::Io { path: self.path.clone(), source: error.into() })?;
         let number = u64::from_ne_bytes(random) | 1;
-        let (when, step) = match request.when {
-            When::AtOnce => (0, 0),
-            When::NextPoint => (1, 0),
-            When::Step(step) => (2, step),
-        };
+        let (when, step) = request.when.to_words();
         let pid = std::process::id();
         let letter = Letter {
             pid: pid.into(),

@@ -3,6 +3,34 @@
 use crate::layout::{LABEL_WORDS, WORD, letter};
 use crate::payload;
 
+/// When a request is done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum When {
+    /// A knob: with the next `get` of any thread, or the next steering point. An action: at the next steering point.
+    #[default]
+    AtOnce,
+    /// At the next steering point.
+    NextPoint,
+    /// At the first steering point that says this step or a later one. A program that has reached it refuses.
+    Step(u64),
+}
+
+impl When {
+    /// Its number, and the step.
+    pub(crate) fn to_words(self) -> (u64, u64) {
+        match self {
+            When::AtOnce => (0, 0),
+            When::NextPoint => (1, 0),
+            When::Step(step) => (2, step),
+        }
+    }
+
+    pub(crate) fn from_words(number: u64, step: u64) -> Option<When> {
+        [When::AtOnce, When::NextPoint, When::Step(step)].into_iter().find(|when| when.to_words().0 == number)
+    }
+}
+
 /// What an observer asks for. All of it may be anything.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Letter {
@@ -102,6 +130,15 @@ mod tests {
         assert_eq!(words.len(), letter::WORDS - 1);
         assert_eq!(Letter::from_words(&words), Some(letter));
         assert_eq!(Letter::from_words(&words[..20]), None);
+    }
+
+    #[test]
+    fn moments_come_back_as_they_were_written() {
+        for when in [When::AtOnce, When::NextPoint, When::Step(7)] {
+            let (number, step) = when.to_words();
+            assert_eq!(When::from_words(number, step), Some(when));
+        }
+        assert_eq!(When::from_words(3, 0), None);
     }
 
     #[test]

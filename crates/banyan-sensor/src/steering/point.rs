@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use super::requests::{Place, Todo};
+use super::requests::{Occasion, Todo};
 use super::{emit, patience};
 use crate::process;
 
@@ -53,7 +53,7 @@ pub fn step(number: u64) {
 fn come_to(step: Option<u64>) {
     let Some(quick) = QUICK.get().or_else(find) else { return };
     if quick.bell.load(Ordering::Relaxed) != 0 || HELD.load(Ordering::SeqCst) != 0 {
-        slowly(Place::Point(step));
+        slowly(Occasion::Point(step));
     }
     if let Some(step) = step {
         quick.step.store(step, Ordering::Relaxed);
@@ -83,7 +83,7 @@ pub(crate) fn publish_held(count: usize) {
 #[cold]
 #[inline(never)]
 pub(crate) fn answer_bell() {
-    if let Some(todo) = process::look(Place::Anywhere, false) {
+    if let Some(todo) = process::look(Occasion::Get, false) {
         emit(&todo.reports);
     }
 }
@@ -93,10 +93,10 @@ const NAP: Duration = Duration::from_micros(50);
 
 #[cold]
 #[inline(never)]
-fn slowly(place: Place) {
+fn slowly(occasion: Occasion) {
     let mut since = None;
     loop {
-        let Some(todo) = process::look(place, true) else { return };
+        let Some(todo) = process::look(occasion, true) else { return };
         let is_undecided = todo.is_undecided;
         finish(todo);
         if !is_undecided {
@@ -104,7 +104,7 @@ fn slowly(place: Place) {
         }
         let since = *since.get_or_insert_with(Instant::now);
         if since.elapsed() >= patience() {
-            break finish(process::miss(place));
+            break finish(process::miss(occasion));
         }
         std::thread::sleep(NAP);
     }

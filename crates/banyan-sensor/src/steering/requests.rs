@@ -3,7 +3,7 @@
 use banyan_ndr::Format;
 
 use super::answer::{Outcome, Refusal};
-use super::letter::{Letter, label_text};
+use super::letter::{Letter, When, label_text};
 use super::memory::SteeringMemory;
 use super::report::Report;
 use super::{Steering, has_come_to, publish_held, who_may};
@@ -54,7 +54,7 @@ impl KnobDescription {
 
 /// What is steered.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Entry {
+pub(crate) enum SteeringTarget {
     Knob(&'static dyn Adjustable),
     Action(&'static Work),
 }
@@ -62,7 +62,7 @@ pub(crate) enum Entry {
 #[derive(Debug)]
 pub(crate) struct Steerable {
     pub(crate) description: KnobDescription,
-    pub(crate) entry: Entry,
+    pub(crate) entry: SteeringTarget,
     /// Which words of the steering chunk are the cell of its value.
     pub(crate) cell: std::ops::Range<usize>,
 }
@@ -82,16 +82,6 @@ impl Sender {
     }
 }
 
-/// When a request is done.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum When {
-    AtOnce,
-    /// At the next steering point.
-    Next,
-    /// At the first steering point that says this step or a later one.
-    Step(u64),
-}
-
 /// A request that waits for its sender's decision, or for its moment.
 #[derive(Debug)]
 struct Held {
@@ -108,11 +98,11 @@ struct Held {
 /// Requests that are held at the same time: those in the mailbox, and committed ones whose slots others have taken since.
 const MOST_HELD: usize = 4 * MAIL_CAPACITY;
 
-/// Where the program is when it looks at requests.
+/// On what occasion the program looks at requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
-    /// Anywhere: in `get`.
-    Anywhere,
+pub(crate) enum Occasion {
+    /// A knob was got, anywhere.
+    Get,
     /// At a steering point, and at which step.
     Point(Option<u64>),
 }
@@ -166,18 +156,18 @@ impl Requests {
     }
 
     /// Looks into the mailbox, and does what is due where the program is.
-    pub(crate) fn look(&mut self, memory: &SteeringMemory, place: Place, todo: &mut Todo) {
+    pub(crate) fn look(&mut self, memory: &SteeringMemory, occasion: Occasion, todo: &mut Todo) {
         self.hear_decisions(memory, todo);
         let mut words = Vec::new();
         for slot in 0..MAIL_CAPACITY {
             if let Some(ticket) = mailbox::take(memory.mail_slot(slot), self.seen[slot], &mut words) {
                 self.seen[slot] = ticket;
                 if let Some(letter) = Letter::from_words(&words) {
-                    self.receive(memory, slot, ticket, &letter, place, todo);
+                    self.receive(memory, slot, ticket, &letter, occasion, todo);
                 }
             }
         }
-        self.do_what_is_due(memory, place, todo);
+        self.do_what_is_due(memory, occasion, todo);
     }
 
     /// Decisions about requests that are held, and senders that are gone.
@@ -215,18 +205,18 @@ impl Requests {
         slot: usize,
         ticket: u64,
         letter: &Letter,
-        place: Place,
+        occasion: Occasion,
         todo: &mut Todo,
     ) {
         let sender = Sender { ticket, pid: letter.pid, label: letter.label };
-        match self.accept(slot, letter, sender, place) {
+        match self.accept(slot, letter, sender, occasion) {
             Err(refusal) => memory.answer(slot, ticket, Outcome::Refused, Some(refusal), has_come_to(), &[]),
-            Ok(held) if held.is_committed && is_due(held.when, place) => self.carry_out(memory, held, todo),
-            Ok(held) => self.hold(memory, held, place),
+            Ok(held) if held.is_committed && is_due(held.when, occasion) => self.carry_out(memory, held, todo),
+            Ok(held) => self.hold(memory, held, occasion),
         }
     }
 
-    fn hold(&mut self, memory: &SteeringMemory, held: Held, place: Place) {
+    fn hold(&mut self, memory: &SteeringMemory, held: Held, occasion: Occasion) {
         let is_same_moment =
             |other: &Held| other.target == held.target && matches!(held.when, When::Step(_)) && other.when == held.when;
         if self.held.len() >= MOST_HELD || self.held.iter().any(is_same_moment) {
@@ -234,7 +224,7 @@ impl Requests {
         }
         publish_held(self.held.len() + 1);
         // The program may have come to the step in this very moment, on another thread, and not have seen that it is held.
-        if is_passed(held.when, place) {
+        if is_passed(held.when, occasion) {
             return self.answer(memory, &held, Outcome::Refused, Some(Refusal::Passed), &[]);
         }
         let outcome = if held.is_committed { Outcome::Committed } else { Outcome::Held };
@@ -242,7 +232,7 @@ impl Requests {
         self.held.push(held);
     }
 
-    fn accept(&self, slot: usize, letter: &Letter, sender: Sender, place: Place) -> Result<Held, Refusal> {
+    fn accept(&self, slot: usize, letter: &Letter, sender: Sender, occasion: Occasion) -> Result<Held, Refusal> {
         if who_may() == Steering::Off {
             return Err(Refusal::Off);
         }
@@ -252,31 +242,30 @@ impl Requests {
         if bytes > LONGEST_VALUE || bytes > letter.value.len() * WORD {
             return Err(Refusal::TooLong);
         }
-        let when = match (letter.when, registered.entry) {
+        let when = When::from_words(letter.when, letter.step).ok_or(Refusal::NotAValue)?;
+        let when = match (when, registered.entry) {
             // Actions are run at steering points only.
-            (0, Entry::Knob(_)) => When::AtOnce,
-            (0, Entry::Action(_)) | (1, _) => When::Next,
-            (2, _) => When::Step(letter.step),
-            _ => return Err(Refusal::NotAValue),
+            (When::AtOnce, SteeringTarget::Action(_)) => When::NextPoint,
+            (when, _) => when,
         };
-        if let Entry::Knob(knob) = registered.entry {
+        if let SteeringTarget::Knob(knob) = registered.entry {
             if registered.description.flags & knob::READ_ONLY != 0 {
                 return Err(Refusal::ReadOnly);
             }
             knob.check(payload::bytes(&letter.value, bytes))?;
         }
-        if is_passed(when, place) {
+        if is_passed(when, occasion) {
             return Err(Refusal::Passed);
         }
         let is_committed = letter.decision == mailbox::COMMIT;
         Ok(Held { slot, sender, target, when, is_committed, value: letter.value.clone(), bytes })
     }
 
-    fn do_what_is_due(&mut self, memory: &SteeringMemory, place: Place, todo: &mut Todo) {
+    fn do_what_is_due(&mut self, memory: &SteeringMemory, occasion: Occasion, todo: &mut Todo) {
         let mut index = 0;
         while index < self.held.len() {
             let held = &self.held[index];
-            let is_due = is_due(held.when, place);
+            let is_due = is_due(held.when, occasion);
             if is_due && held.is_committed {
                 let held = self.held.remove(index);
                 self.carry_out(memory, held, todo);
@@ -290,10 +279,10 @@ impl Requests {
 
     fn carry_out(&mut self, memory: &SteeringMemory, held: Held, todo: &mut Todo) {
         match self.entries[held.target].entry {
-            Entry::Action(work) => {
+            SteeringTarget::Action(work) => {
                 todo.runs.push(Run { work, slot: held.slot, sender: held.sender, target: held.target });
             }
-            Entry::Knob(_) => {
+            SteeringTarget::Knob(_) => {
                 match self.set(memory, held.target, payload::bytes(&held.value, held.bytes), &held.sender) {
                     Ok((old, new)) => {
                         self.answer(memory, &held, Outcome::Done, None, &old);
@@ -314,17 +303,17 @@ impl Requests {
         sender: &Sender,
     ) -> Result<(Vec<u8>, Vec<u8>), Refusal> {
         let registered = &self.entries[target];
-        let Entry::Knob(knob) = registered.entry else { return Err(Refusal::Unknown) };
+        let SteeringTarget::Knob(knob) = registered.entry else { return Err(Refusal::Unknown) };
         let (old, new) = knob.replace(body)?;
         memory.show(registered.cell.clone(), &new, sender, has_come_to());
         Ok((old, new))
     }
 
     /// Without a decision until now: goes on without the changes that are due at this step.
-    pub(crate) fn miss(&mut self, memory: &SteeringMemory, place: Place, todo: &mut Todo) {
+    pub(crate) fn miss(&mut self, memory: &SteeringMemory, occasion: Occasion, todo: &mut Todo) {
         for index in (0..self.held.len()).rev() {
             let held = &self.held[index];
-            if !held.is_committed && is_due(held.when, place) && matches!(held.when, When::Step(_)) {
+            if !held.is_committed && is_due(held.when, occasion) && matches!(held.when, When::Step(_)) {
                 self.give_up(memory, index, Outcome::Missed, todo);
             }
         }
@@ -365,21 +354,21 @@ impl Requests {
 }
 
 /// Whether the moment of a request is over before the request was held.
-fn is_passed(when: When, place: Place) -> bool {
+fn is_passed(when: When, occasion: Occasion) -> bool {
     let When::Step(step) = when else { return false };
-    match place {
+    match occasion {
         // What is held now is done now.
-        Place::Point(Some(now)) => step < now,
+        Occasion::Point(Some(now)) => step < now,
         // A program that counts no steps never comes to one.
         _ => has_come_to().is_none_or(|now| step <= now),
     }
 }
 
 /// Whether the moment of a request has come.
-fn is_due(when: When, place: Place) -> bool {
-    match (when, place) {
-        (When::AtOnce, _) | (When::Next, Place::Point(_)) => true,
-        (When::Step(step), Place::Point(Some(now))) => step <= now,
-        (When::Next | When::Step(_), _) => false,
+fn is_due(when: When, occasion: Occasion) -> bool {
+    match (when, occasion) {
+        (When::AtOnce, _) | (When::NextPoint, Occasion::Point(_)) => true,
+        (When::Step(step), Occasion::Point(Some(now))) => step <= now,
+        (When::NextPoint | When::Step(_), _) => false,
     }
 }

@@ -2,13 +2,16 @@
 
 use std::time::Instant;
 
+use banyan_link::Deadline;
+use banyan_ndr::Format;
 use banyan_reduce::{Aligned, Alignment, Bodies, shared};
+use bytes::Bytes;
 
 use super::BackEnd;
 use crate::error::TreeError;
 use crate::ids::{StreamId, WaveNumber};
 use crate::node::SendError;
-use crate::pending::ToSend;
+use crate::pending::{ToSend, check_length};
 
 impl BackEnd {
     /// The interval of a stream that has begun is over: what this member has sent of it goes, and later records belong to
@@ -46,6 +49,67 @@ impl BackEnd {
         }
         self.set_going()?;
         if self.is_over { Err(self.end()) } else { Ok(()) }
+    }
+
+    /// Sends what this member has for one interval: a partial result of the stream's filter, such as
+    /// [`Reduction::partial`](banyan_reduce::Reduction::partial) makes. For members that put their records together by
+    /// themselves. Intervals come in order; those between two that are sent do not wait for this member.
+    ///
+    /// If there is no room for the interval before this one until the limit, nothing is sent. What is sent may be held back, and
+    /// goes when there is room.
+    ///
+    /// # Errors
+    /// When waves of the stream are no intervals, or the network has ended; [`TreeError::FrontEndBehind`] when there is no room
+    /// before the limit; [`TreeError::Format`] when the format cannot be sent.
+    pub fn send_partial(
+        &mut self,
+        stream: StreamId,
+        interval: u64,
+        format: &Format,
+        body: &[u8],
+        limit: impl Into<Deadline>,
+    ) -> Result<(), TreeError> {
+        let deadline = limit.into().instant();
+        self.ensure_intervals(stream)?;
+        check_length(body.len())?;
+        self.contribute_complete(stream, deadline)?;
+        self.driver.formats().learn(format)?;
+        let bodies = Bodies::one(format.id(), Bytes::copy_from_slice(body));
+        self.complete.insert(stream, (WaveNumber(interval), bodies));
+        self.offer_complete(stream)?;
+        self.set_going()?;
+        if self.is_over { Err(self.end()) } else { Ok(()) }
+    }
+
+    /// This member has nothing for the intervals before this one: they do not wait for it. As
+    /// [`pass_until`](Self::pass_until), by number, for members that send [partial results](Self::send_partial).
+    ///
+    /// # Errors
+    /// As [`send_partial`](Self::send_partial).
+    pub fn pass_intervals(
+        &mut self,
+        stream: StreamId,
+        interval: u64,
+        limit: impl Into<Deadline>,
+    ) -> Result<(), TreeError> {
+        let deadline = limit.into().instant();
+        self.ensure_intervals(stream)?;
+        self.contribute_complete(stream, deadline)?;
+        let mut has_looked = false;
+        while let Err(error) = self.driver.node_mut().pass_over(stream, WaveNumber(interval)) {
+            match error {
+                SendError::Full => self.wait_for_room(stream, deadline, &mut has_looked)?,
+                SendError::Succeeded => return Err(TreeError::Succeeded { rank: self.rank() }),
+                _ => return Err(TreeError::NoStream(stream)),
+            }
+        }
+        self.set_going()?;
+        if self.is_over { Err(self.end()) } else { Ok(()) }
+    }
+
+    fn ensure_intervals(&mut self, stream: StreamId) -> Result<(), TreeError> {
+        self.ensure_member()?;
+        if self.aligns(stream)? { Ok(()) } else { Err(TreeError::NoIntervals(stream)) }
     }
 
     pub(super) fn finish_interval_by(&mut self, stream: StreamId, deadline: Option<Instant>) -> Result<(), TreeError> {

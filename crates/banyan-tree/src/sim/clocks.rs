@@ -3,15 +3,18 @@
 //! Each host has a clock that is up to an hour off and up to 98 millionths too fast or too slow, which changes. Most members
 //! run on their agent's host, and most agents on hosts of their own. Nodes compare clocks as they do under a driver.
 
+use std::time::Duration;
+
+use banyan_clock::Estimate;
+
+use super::happening::Happening;
+use super::model::Broken;
+use super::network::{EndIndex, WireId};
+use super::world::{BACKLOG, Inhabitant, JITTER, LATENCY, World};
 use crate::clocks::{ClockId, Clocks, NodeClock};
 use crate::ids::{LinkId, NodeId, Time};
 use crate::message::{Ancestor, Message};
 use crate::node::Chance;
-use banyan_clock::Estimate;
-
-use super::model::Broken;
-use super::network::{EndIndex, WireId};
-use super::world::{Inhabitant, World};
 
 /// How far clocks are off at most, in nanoseconds.
 const AHEAD: i64 = 3_600_000_000_000;
@@ -21,6 +24,33 @@ const GAIN: f64 = 98_000.0;
 const BEND: f64 = 9.0;
 /// One of so many members has a clock of its own, and one of so many agents has that of its parent.
 const EXCEPTIONS: usize = 4;
+
+/// Where things go wrong one of so many words about clocks is lost. Anywhere one of so many takes longer by up to so much.
+const LOST: usize = 12;
+const DETOUR: usize = 4;
+const LONGEST_DETOUR: Duration = Duration::from_millis(20);
+
+/// Words about clocks that are on their way, and the luck they have.
+#[derive(Debug)]
+pub(super) struct ClockWords {
+    chance: Chance,
+    words: Vec<Option<ClockWord>>,
+    free: Vec<usize>,
+}
+
+impl ClockWords {
+    pub(super) fn new(seed: u64) -> ClockWords {
+        ClockWords { chance: Chance::new(!seed), words: Vec::new(), free: Vec::new() }
+    }
+}
+
+/// A word about clocks, and where it goes.
+#[derive(Debug)]
+struct ClockWord {
+    wire: WireId,
+    end: EndIndex,
+    message: Message,
+}
 
 /// The clock of a host.
 #[derive(Debug, Clone, Copy)]
@@ -92,20 +122,76 @@ impl World<'_, '_> {
             && let Some((link, question)) = clocks.ask(now, stamp)
         {
             let clock = clocks.own();
-            self.say_of_clocks(node, link, &Message::ClockAsked { question, clock });
+            self.say_of_clocks(node, link, Message::ClockAsked { question, clock });
+        }
+        if let Some(at) = self.nodes[node].clocks.deadline().filter(|_| !self.nodes[node].compares) {
+            self.nodes[node].compares = true;
+            let at = Time(at.0.saturating_sub(self.nodes[node].clock.as_nanos() as u64)).max(self.now);
+            self.agenda.add(at, Happening::Compare(node));
+        }
+    }
+
+    /// A node that has a new parent looks whether it is time to ask it.
+    pub(super) fn compare(&mut self, node: usize) {
+        self.nodes[node].compares = false;
+        if self.nodes[node].is_alive && self.delayed(node).is_none() {
+            self.keep_clocks(node);
+        }
+    }
+
+    /// Puts a word about clocks on its way. These ways are worse than others: words overtake each other, take longer in one
+    /// direction, and are lost. So what else happens in a simulation does not depend on them.
+    fn say_of_clocks(&mut self, node: usize, link: LinkId, message: Message) {
+        let Some(&(wire, end)) = self.nodes[node].wires.get(&link) else { return };
+        let to = self.wires[wire].nodes[1 - end];
+        let slowness = self.slowness(node).max(self.slowness(to));
+        let longer = self.delay(node, to);
+        let ClockWords { chance, words, free } = &mut self.clock_words;
+        if self.plan.faults.count > 0 && chance.one_in(LOST) {
+            return;
+        }
+        let detour = if chance.one_in(DETOUR) { chance.up_to(LONGEST_DETOUR) } else { Duration::ZERO };
+        let way = (LATENCY + chance.up_to(JITTER)) * slowness + longer + detour;
+        let word = ClockWord { wire, end: 1 - end, message };
+        let at = match free.pop() {
+            Some(at) => {
+                words[at] = Some(word);
+                at
+            }
+            None => {
+                words.push(Some(word));
+                words.len() - 1
+            }
+        };
+        self.agenda.add(self.now.after(way), Happening::Clock(at));
+    }
+
+    /// A word about clocks arrives.
+    pub(super) fn clock_word(&mut self, at: usize) -> Result<(), Broken> {
+        let Some(ClockWord { wire, end, .. }) = &self.clock_words.words[at] else { return Ok(()) };
+        let [node, from] = [self.wires[*wire].nodes[*end], self.wires[*wire].nodes[1 - end]];
+        let is_there = self.wires[*wire].is_open[*end] && self.nodes[node].is_alive;
+        if let Some(until) = self.delayed(node).filter(|_| is_there) {
+            let after = self.clock_words.chance.up_to(BACKLOG);
+            self.agenda.add(until.after(after), Happening::Clock(at));
+            return Ok(());
+        }
+        self.clock_words.free.push(at);
+        match self.clock_words.words[at].take() {
+            Some(word) if is_there && self.cut_until(from, node).is_none() => self.hear_of_clocks(&word),
+            _ => Ok(()),
         }
     }
 
     /// A child asks, or the parent says something of clocks.
-    pub(super) fn hear_of_clocks(&mut self, wire: WireId, end: EndIndex, message: &Message) -> Result<(), Broken> {
-        let [node, from] = [self.wires[wire].nodes[end], self.wires[wire].nodes[1 - end]];
-        let (Some(link), now, stamp) = (self.wires[wire].names[end], self.time_of(node), self.stamp(node)) else {
-            return Ok(());
-        };
-        match message {
+    fn hear_of_clocks(&mut self, word: &ClockWord) -> Result<(), Broken> {
+        let [node, from] = [self.wires[word.wire].nodes[word.end], self.wires[word.wire].nodes[1 - word.end]];
+        let (now, stamp) = (self.time_of(node), self.stamp(node));
+        let Some(link) = self.wires[word.wire].names[word.end] else { return Ok(()) };
+        match &word.message {
             Message::ClockAsked { question, .. } if self.nodes[node].node.is_child(link) => {
                 let answer = self.nodes[node].clocks.answer(*question, stamp, stamp);
-                self.say_of_clocks(node, link, &Message::ClockTold(Box::new(answer)));
+                self.say_of_clocks(node, link, Message::ClockTold(Box::new(answer)));
             }
             Message::ClockTold(answer) if self.nodes[node].clocks.parent() == Some(link) => {
                 // What it knew until now held until now.
@@ -116,6 +202,7 @@ impl World<'_, '_> {
                 self.check_clock(node, Some(from))?;
                 self.outcome.clocks += 1;
                 self.tell_clock(node);
+                self.keep_clocks(node);
             }
             // The child was let go, or the parent is another one by now.
             _ => {}
@@ -127,13 +214,9 @@ impl World<'_, '_> {
         let Inhabitant { node: of, clocks, wires, .. } = &mut self.nodes[node];
         let Some(news) = clocks.news() else { return };
         let children: Vec<LinkId> = wires.keys().copied().filter(|link| of.is_child(*link)).collect();
-        let message = Message::ClockTold(Box::new(news));
-        children.into_iter().for_each(|child| self.say_of_clocks(node, child, &message));
-    }
-
-    fn say_of_clocks(&mut self, node: usize, link: LinkId, message: &Message) {
-        self.outcome.messages += 1;
-        self.send(node, link, message);
+        for child in children {
+            self.say_of_clocks(node, child, Message::ClockTold(Box::new(news)));
+        }
     }
 
     /// Whether the front-end's clock, and that of the parent, stand as a node thinks.

@@ -24,6 +24,10 @@ pub(super) enum Happening {
     Rung(WireId, EndIndex),
     /// A node's deadline.
     Wake(usize),
+    /// A node looks whether to compare clocks.
+    Compare(usize),
+    /// A word about clocks arrives.
+    Clock(usize),
     /// A node's program goes on.
     Program(usize),
     /// Something goes wrong.

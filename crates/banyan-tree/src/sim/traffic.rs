@@ -238,9 +238,6 @@ impl World<'_, '_> {
         if is_closing {
             return Ok(());
         }
-        if matches!(message, Message::ClockAsked { .. } | Message::ClockTold(_)) {
-            return self.hear_of_clocks(wire, end, &message);
-        }
         let is_question = matches!(message, Message::Attach(_));
         self.nodes[node].node.message(link, message, now);
         if is_question && self.plan.shares_memory && self.nodes[node].node.is_child(link) {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use banyan_boot::RankSet;
 use banyan_link::LinkOptions;
 
-use super::clocks::HostClock;
+use super::clocks::{ClockWords, HostClock};
 use super::crowding::Crowding;
 use super::happening::{Agenda, Happening};
 use super::model::{Broken, Model};
@@ -26,8 +26,8 @@ use crate::synchronisation::Synchronisation;
 use crate::wire::AddressBook;
 
 /// How long a message takes, and how much longer it may take.
-const LATENCY: Duration = Duration::from_micros(100);
-const JITTER: Duration = Duration::from_micros(400);
+pub(super) const LATENCY: Duration = Duration::from_micros(100);
+pub(super) const JITTER: Duration = Duration::from_micros(400);
 /// How long a dial into nowhere takes to fail.
 const DIAL: Duration = Duration::from_secs(5);
 /// Once nothing goes wrong any more, everything is done within this time.
@@ -38,7 +38,7 @@ const DETECTION: Duration = Duration::from_secs(2 * SILENCE.as_secs() + NodeOpti
 /// From then on each wave comes within this time after the one before it, beside what the front-end and a timeout take.
 const NEXT_WAVE: Duration = Duration::from_secs(1);
 /// A process that was stopped and goes on hears its links within this time, one after the other.
-const BACKLOG: Duration = Duration::from_millis(5);
+pub(super) const BACKLOG: Duration = Duration::from_millis(5);
 /// Members that join do so within this time, and inner nodes that were killed start again.
 pub(super) const JOINS_WITHIN: Duration = Duration::from_millis(60);
 /// Bytes of a number, and of what an exact sum of floats is on its way.
@@ -67,6 +67,8 @@ pub(super) struct Inhabitant {
     /// What stamps are taken from.
     pub(super) host_clock: HostClock,
     pub(super) clocks: Clocks,
+    /// Whether it is planned that it looks whether to compare clocks.
+    pub(super) compares: bool,
     /// Wires it has an end of, by its own names for them.
     pub(super) wires: BTreeMap<LinkId, (WireId, EndIndex)>,
     /// Links that may have something to send.
@@ -97,6 +99,7 @@ impl Inhabitant {
             clock: Duration::ZERO,
             host_clock,
             clocks,
+            compares: false,
             wires: BTreeMap::new(),
             touched: Vec::new(),
             book,
@@ -137,6 +140,7 @@ pub(super) struct World<'p, 't> {
     pub(super) agenda: Agenda,
     pub(super) nodes: Vec<Inhabitant>,
     pub(super) wires: Vec<Wire>,
+    pub(super) clock_words: ClockWords,
     pub(super) link_options: LinkOptions,
     /// For links, which do not look at it.
     pub(super) begin: Instant,
@@ -202,6 +206,7 @@ impl<'p, 't> World<'p, 't> {
             agenda: Agenda::default(),
             nodes: grow(plan, &transformations),
             wires: Vec::new(),
+            clock_words: ClockWords::new(plan.seed),
             link_options: link_options(),
             begin: Instant::now(),
             formats,
@@ -431,6 +436,11 @@ impl<'p, 't> World<'p, 't> {
             Happening::Writable(wire, end) | Happening::Rung(wire, end) => self.look(wire, end, happening),
             Happening::Silence(wire, end) => self.silence(wire, end),
             Happening::Wake(node) => self.wake(node),
+            Happening::Compare(node) => {
+                self.compare(node);
+                Ok(())
+            }
+            Happening::Clock(word) => self.clock_word(word),
             Happening::Program(node) => match self.delayed(node) {
                 Some(until) => {
                     self.agenda.add(until, happening);
@@ -701,8 +711,7 @@ impl<'p, 't> World<'p, 't> {
 
     pub(super) fn plan_wake(&mut self, node: usize) {
         let inhabitant = &mut self.nodes[node];
-        let deadlines = [inhabitant.node.deadline(), inhabitant.clocks.deadline()];
-        let Some(deadline) = deadlines.into_iter().flatten().min() else { return };
+        let Some(deadline) = inhabitant.node.deadline() else { return };
         let at = Time(deadline.0.saturating_sub(inhabitant.clock.as_nanos() as u64)).max(self.now);
         if inhabitant.wake_at.is_none_or(|planned| at < planned) {
             inhabitant.wake_at = Some(at);

@@ -1,13 +1,17 @@
 //! What nodes say of clocks, as bytes. The table of the module has their layout.
 
-use banyan_clock::Estimate;
 use std::time::Duration;
+
+use banyan_clock::Estimate;
+use banyan_link::Frame;
 
 use crate::clocks::{ClockAnswer, ClockId, NodeClock};
 use crate::ids::NodeId;
+use crate::message::Message;
 
 use super::error::WireError;
 use super::reader::Reader;
+use super::{CLOCK_ASKED, CLOCK_COUNTED, CLOCK_TOLD, COUNT_CLOCKS};
 
 /// What is known of a node: whether its clock is its parent's, and whether the estimates are there.
 const SAME: u32 = 1;
@@ -18,13 +22,26 @@ const ROUND_TRIP: u32 = 8;
 /// No clock gains more in a second than its peer shows in it.
 const FASTEST: f64 = 1e9;
 
-pub(super) fn question(clock: &ClockId) -> Vec<u8> {
+/// The frame of a message about clocks; none of others. It fits into the shortest payload.
+pub(super) fn frame_of(message: &Message) -> Option<Frame> {
+    Some(match message {
+        Message::ClockAsked { question, clock } => Frame::new(CLOCK_ASKED, 0, *question, question_bytes(clock)),
+        Message::ClockTold(answer) => Frame::new(CLOCK_TOLD, 0, answer.question, answer_bytes(answer)),
+        Message::CountClocks(question) => Frame::new(COUNT_CLOCKS, 0, *question, Vec::new()),
+        Message::ClockCounted { question, node, clock } => {
+            Frame::new(CLOCK_COUNTED, node.0, *question, node_clock_bytes(clock))
+        }
+        _ => return None,
+    })
+}
+
+fn question_bytes(clock: &ClockId) -> Vec<u8> {
     let mut bytes = Vec::new();
     push_clock(&mut bytes, clock);
     bytes
 }
 
-pub(super) fn answer(answer: &ClockAnswer) -> Vec<u8> {
+fn answer_bytes(answer: &ClockAnswer) -> Vec<u8> {
     let mut bytes = Vec::new();
     push_clock(&mut bytes, &answer.clock);
     bytes.extend_from_slice(&answer.heard.to_le_bytes());
@@ -33,7 +50,7 @@ pub(super) fn answer(answer: &ClockAnswer) -> Vec<u8> {
     bytes
 }
 
-pub(super) fn counted(clock: &NodeClock) -> Vec<u8> {
+fn node_clock_bytes(clock: &NodeClock) -> Vec<u8> {
     let flag = |is_set: bool, flag: u32| if is_set { flag } else { 0 };
     let flags = flag(clock.is_same, SAME)
         | flag(clock.of_parent.is_some(), OF_PARENT)
@@ -66,19 +83,34 @@ fn push_estimate(bytes: &mut Vec<u8>, clock: &Estimate) {
 }
 
 impl Reader<'_> {
-    pub(super) fn clock(&mut self) -> Result<ClockId, WireError> {
+    /// A message about clocks.
+    pub(super) fn of_clocks(&mut self, frame: &Frame) -> Result<Message, WireError> {
+        let question = frame.sequence;
+        Ok(match frame.kind {
+            CLOCK_ASKED => Message::ClockAsked { question, clock: self.clock()? },
+            CLOCK_TOLD => Message::ClockTold(Box::new(self.clock_answer(question)?)),
+            COUNT_CLOCKS => Message::CountClocks(question),
+            CLOCK_COUNTED => {
+                let clock = Box::new(self.node_clock()?);
+                Message::ClockCounted { question, node: NodeId(frame.stream), clock }
+            }
+            kind => return Err(WireError::Kind(kind.number())),
+        })
+    }
+
+    fn clock(&mut self) -> Result<ClockId, WireError> {
         let boot = self.array("which kernel it is")?;
         Ok(ClockId { boot, namespace: self.u64("a namespace")? })
     }
 
-    pub(super) fn clock_answer(&mut self, question: u32) -> Result<ClockAnswer, WireError> {
+    fn clock_answer(&mut self, question: u32) -> Result<ClockAnswer, WireError> {
         let clock = self.clock()?;
         let (heard, answered) = (self.i64("when it was heard")?, self.i64("when it was answered")?);
         let front_end = if self.left() > 0 { Some(self.estimate()?) } else { None };
         Ok(ClockAnswer { question, clock, heard, answered, front_end })
     }
 
-    pub(super) fn node_clock(&mut self) -> Result<NodeClock, WireError> {
+    fn node_clock(&mut self) -> Result<NodeClock, WireError> {
         let (parent, flags) = (NodeId(self.u32("a parent")?), self.u32("what is known")?);
         if flags & !(SAME | OF_PARENT | FRONT_END | ROUND_TRIP) != 0 {
             return Err(self.value("what is known", flags));

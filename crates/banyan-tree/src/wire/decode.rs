@@ -155,13 +155,7 @@ impl Decoder {
                 node: NodeId(frame.stream),
                 figures: Box::new(figures(reader)?),
             },
-            CLOCK_ASKED => Message::ClockAsked { question: frame.sequence, clock: reader.clock()? },
-            CLOCK_TOLD => Message::ClockTold(Box::new(reader.clock_answer(frame.sequence)?)),
-            COUNT_CLOCKS => Message::CountClocks(frame.sequence),
-            CLOCK_COUNTED => {
-                let (question, node) = (frame.sequence, NodeId(frame.stream));
-                Message::ClockCounted { question, node, clock: Box::new(reader.node_clock()?) }
-            }
+            CLOCK_ASKED | CLOCK_TOLD | COUNT_CLOCKS | CLOCK_COUNTED => reader.of_clocks(frame)?,
             UNCOMBINED => Message::Uncombined {
                 node: NodeId(frame.sequence),
                 stream,

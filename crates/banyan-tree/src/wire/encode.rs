@@ -16,12 +16,11 @@ use crate::stream_options::Direction;
 use super::book::{AddressBook, NODES};
 use super::sets::MemberSets;
 use super::{
-    ACKNOWLEDGE, ADDRESSES, AGAIN, ANCESTRY, APART, ATTACH, BEGIN, BODIES, BODY_ALIGN, CERTAIN, CHOSEN, CLOCK_ASKED,
-    CLOCK_COUNTED, CLOCK_TOLD, CLOSE, CONFIRM, COPIED_BODIES, COUNT, COUNT_CLOCKS, COUNTED, ENDED, EXAMINE, FAILED,
-    FIELD_MISSING, FRESH, GAP, GONE, JOINS_HEARD, LISTED, MEMBERS, NEW, OPEN, OVER, OVERDUE, PARTIAL, PARTICIPATE,
-    PLACED, RECEIVED, RECORD, REFUSE, RESEND, RUN, RUN_WAVES, SCATTER, SHORTEST_PAYLOAD, SIZES, SKIPPED, SUCCEEDED,
-    TAGGED, TAKEN, UNCOMBINED, URGENT, VIOLATED, WANT_ACKNOWLEDGEMENT, WANT_RECEIPT, WELCOME, WITHDRAW, YIELDS,
-    addresses, clock, opening, pieces, structure,
+    ACKNOWLEDGE, ADDRESSES, AGAIN, ANCESTRY, APART, ATTACH, BEGIN, BODIES, BODY_ALIGN, CERTAIN, CHOSEN, CLOSE, CONFIRM,
+    COPIED_BODIES, COUNT, COUNTED, ENDED, EXAMINE, FAILED, FIELD_MISSING, FRESH, GAP, GONE, JOINS_HEARD, LISTED,
+    MEMBERS, NEW, OPEN, OVER, OVERDUE, PARTIAL, PARTICIPATE, PLACED, RECEIVED, RECORD, REFUSE, RESEND, RUN, RUN_WAVES,
+    SCATTER, SHORTEST_PAYLOAD, SIZES, SKIPPED, SUCCEEDED, TAGGED, TAKEN, UNCOMBINED, URGENT, VIOLATED,
+    WANT_ACKNOWLEDGEMENT, WANT_RECEIPT, WELCOME, WITHDRAW, YIELDS, addresses, clock, opening, pieces, structure,
 };
 
 /// Bytes of the numbers before the bodies of a run, and before a record; a multiple of [`BODY_ALIGN`].
@@ -121,14 +120,10 @@ impl Encoder {
                 let payload: Vec<u8> = figures.to_numbers().into_iter().flat_map(u64::to_le_bytes).collect();
                 self.push(frame(COUNTED, node.0, *question), payload, out);
             }
-            Message::ClockAsked { question, clock } => {
-                self.push(frame(CLOCK_ASKED, 0, *question), clock::question(clock), out);
-            }
-            Message::ClockTold(answer) => self.push(frame(CLOCK_TOLD, 0, answer.question), clock::answer(answer), out),
-            Message::CountClocks(question) => out.push(frame(COUNT_CLOCKS, 0, *question)),
-            Message::ClockCounted { question, node, clock } => {
-                self.push(frame(CLOCK_COUNTED, node.0, *question), clock::counted(clock), out);
-            }
+            Message::ClockAsked { .. }
+            | Message::ClockTold(_)
+            | Message::CountClocks(_)
+            | Message::ClockCounted { .. } => out.extend(clock::frame_of(message)),
             Message::Uncombined { node, stream, direction, wave, cause } => {
                 let is_down = u8::from(*direction == Direction::Down);
                 let payload = [&wave.0.to_le_bytes()[..], &[is_down], cause.as_bytes()].concat();
