@@ -55,13 +55,16 @@ impl fmt::Display for QueryError {
         let first = if is_long { column.saturating_sub(SHOWN / 2) } else { 0 };
         let shown: String = line.chars().map(printable).skip(first).take(SHOWN).collect();
         let carets = carets.min(SHOWN.saturating_sub(column - first)).max(1);
+        // Names come from the text, and from formats of others.
+        let on_a_line = |text: String| text.chars().map(printable).collect::<String>();
+        let problem = on_a_line(self.problem.to_string());
         match self.text[..line_start].matches('\n').count() {
-            0 => writeln!(f, "column {}: {}", column + 1, self.problem)?,
-            lines => writeln!(f, "line {}, column {}: {}", lines + 1, column + 1, self.problem)?,
+            0 => writeln!(f, "column {}: {problem}", column + 1)?,
+            lines => writeln!(f, "line {}, column {}: {problem}", lines + 1, column + 1)?,
         }
         writeln!(f, "  {shown}")?;
         writeln!(f, "  {:1$}{2}", "", column - first, "^".repeat(carets))?;
-        write!(f, "{}", self.problem.remedy())
+        write!(f, "{}", on_a_line(self.problem.remedy()))
     }
 }
 

@@ -66,6 +66,13 @@ fn errors_of_long_and_odd_texts_show_the_place() {
 }
 
 #[test]
+fn errors_command_no_terminal() {
+    let shown = error("select \"\u{1b}[2J\".x from step").to_string();
+    assert!(shown.starts_with("column 8: Step has no field  [2J"), "{shown:?}");
+    assert!(!shown.chars().any(|character| character.is_control() && character != '\n'), "{shown:?}");
+}
+
+#[test]
 fn texts_without_bounds_are_refused() {
     let deep = format!("select {}n{} from step", "(".repeat(5000), ")".repeat(5000));
     let long = format!("select n from step where {}", "n = 1 or ".repeat(1000) + "n = 2");
