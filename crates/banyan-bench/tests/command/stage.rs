@@ -44,6 +44,7 @@ const LONG: &[&str] = &[
     "banyan bench launch",
     "banyan bench collectives",
     "banyan sim --members 100000",
+    "banyan clock",
     "banyan query",
 ];
 
@@ -209,8 +210,10 @@ const OF_JOBS: &[&str] = &["README.md", "docs/tour.md", "docs/command-demo.md", 
 
 const OF_HOSTS: &[&str] = &[
     "docs/command-run.md",
+    "docs/command-clock.md",
     "docs/command-copy.md",
     "docs/command-doctor.md",
+    "docs/command-query.md",
     "docs/command-top.md",
     "docs/configuration.md",
     "docs/sessions.md",
