@@ -251,6 +251,8 @@ impl Log {
     /// be for the one that has come.
     pub(super) fn lower_received(&mut self, link: LinkId, until: u64) {
         if let Some(cursor) = self.children.get_mut(&link) {
+            // A newcomer begins with what the child above it gets next: nothing before what this child knows of.
+            let until = if until == Resume::NOW { cursor.told } else { until };
             cursor.received = cursor.received.min(until);
             cursor.assured = cursor.assured.min(until);
             cursor.sent = cursor.sent.min(cursor.told.max(until));
