@@ -1,4 +1,4 @@
-//! Packets for some members, some of which are just coming.
+//! What newcomers get of packets for some members, and what they cost others.
 
 use super::*;
 
@@ -43,4 +43,27 @@ fn a_newcomer_gets_what_its_agent_was_not_sent_because_it_had_not_come() {
     let newcomer = tree.member(1, &[1]);
     tree.send(stream, 2);
     assert_eq!(tree.take(newcomer, stream), [1, 2]);
+}
+
+#[test]
+fn a_member_that_comes_to_an_agent_which_asks_where_a_newcomer_begins_misses_nothing() {
+    let mut tree = Tree::new();
+    let moved = tree.member(0, &[2, 1]);
+    let stream = tree.open(0..=1);
+    tree.send(stream, 0);
+    tree.cut.extend([(2, moved), (moved, 0)]);
+    tree.send(stream, 1);
+    tree.kill(2);
+    // It asks the front-end in vain.
+    tree.pass(Duration::from_millis(50));
+    let newcomer = tree.push(NodeId(4), 0, Some(1), Level(2), &[1]);
+    tree.nodes[newcomer].wake(tree.now);
+    tree.settle_until(|tree| tree.nodes[1].degree() == 1);
+    // It comes before the front-end has answered.
+    tree.now = tree.now.after(Duration::from_secs(1));
+    tree.nodes[moved].wake(tree.now);
+    tree.settle();
+    assert_eq!(tree.nodes[moved].parent(), Some(NodeId(1)));
+    tree.send(stream, 2);
+    assert_eq!(tree.take(moved, stream), [0, 1, 2]);
 }
