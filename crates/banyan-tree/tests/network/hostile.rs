@@ -140,7 +140,7 @@ const MISUSES: &[Misuse] = &[
         commit: tell_where_the_front_end_is,
         outcome: Outcome::Named("where others can be reached"),
     },
-    Misuse { name: "kind", commit: send_an_unknown_kind, outcome: Outcome::Named("no message of the tree") },
+    Misuse { name: "kind", commit: send_an_unknown_kind, outcome: Outcome::Named("is not a message of the tree") },
     Misuse { name: "set", commit: speak_of_an_unknown_set, outcome: Outcome::Named("was never sent") },
     Misuse { name: "bodies", commit: send_bodies_alone, outcome: Outcome::Named("no message has announced") },
     Misuse { name: "pieces", commit: interrupt_a_message, outcome: Outcome::Named("another part of it was to come") },

@@ -5,7 +5,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use banyan_boot::{Event as SessionEvent, ProblemKind, ProcessDistribution, RankSet, Session};
-use banyan_tree::{Direction, Network, Report, Stream, StreamOptions, TreeError, Where};
+use banyan_tree::{Direction, Network, NodeId, NodeInfo, Report, Stream, StreamOptions, TreeError, Where};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::harness::processes::words;
@@ -13,7 +13,7 @@ use crate::relatives::{agents, assert_alone, others, parent, wait_until};
 use crate::setup::{END, Order, SEND, SUMS, compute, deadline, expect_wave, network, options, order, this_program};
 use crate::strangers::sockets;
 use crate::streams::expect_array;
-use crate::unanswered::members;
+use crate::unanswered::{members, rank_of};
 
 /// Beyond patience and grace: what a busy machine may need.
 const SPARE: Duration = Duration::from_secs(30);
@@ -276,30 +276,82 @@ pub(crate) fn an_agent_that_was_stopped_does_not_end_its_members_while_the_front
     finish(network, stream);
 }
 
-pub(crate) fn a_member_that_died_while_an_agent_was_stopped_is_not_waited_for_when_the_agent_is_back() {
-    let network = network("2x2x2", "serve");
-    let stream = network.open(&network.everyone(), SUMS).unwrap();
-    order(&stream, 0, 1, 0);
-    assert_eq!(expect_wave(&stream, 0).members().len(), 8);
-    // The agent of a member, and the agent above that: between the two is a keeper.
-    let member = members()[0];
-    let above = parent(member).and_then(parent).and_then(parent).unwrap();
-    kill_process(above, Signal::STOP).unwrap();
-    // Both agents below it have found another parent, so that its own list of those below is out of date.
-    let mut moved = 0;
-    wait_for(&network, |report| {
-        moved += u32::from(matches!(report, Report::Moved { .. }));
-        moved == 2
-    });
-    kill(member);
-    wait_for(&network, |report| matches!(report, Report::Lost(_)));
-    kill_process(above, Signal::CONT).unwrap();
-    wait_for(&network, |report| matches!(report, Report::Moved { .. }));
-    order(&stream, 1, 100, 0);
-    for number in 1..101 {
-        assert_eq!(expect_wave(&stream, number).members().len(), 7, "wave {number}");
+/// A member dies while the agent above its agent is stopped, and all agents below the stopped one have other parents.
+struct StoppedAbove {
+    network: Network,
+    stream: Stream,
+    worker: Pid,
+    /// The stopped agent, as the front-end knows it.
+    node: NodeId,
+    lost: RankSet,
+}
+
+impl StoppedAbove {
+    /// The front-end misses the stopped agent by itself, before the agents below find other parents or after that. The member
+    /// dies after both if `is_missed_first` is set.
+    fn new(is_missed_first: bool) -> StoppedAbove {
+        let network = network("2x2x2", "serve");
+        let stream = network.open(&network.everyone(), SUMS).unwrap();
+        order(&stream, 0, 1, 0);
+        assert_eq!(expect_wave(&stream, 0).members().len(), 8);
+        let member = members()[0];
+        // Between the two agents is a keeper.
+        let worker = parent(member).and_then(parent).and_then(parent).unwrap();
+        // What a busy machine has brought about so far does not count.
+        while let Ok(Some(_)) = network.try_recv_event() {}
+        let (node, mut below) = agent_above_that_of(&network, rank_of(member));
+        assert_eq!(below.len(), 2, "{:?}", network.nodes());
+        kill_process(worker, Signal::STOP).unwrap();
+        let mut is_missed = !is_missed_first;
+        wait_for(&network, |report| {
+            match report {
+                Report::Moved { node, .. } => below.retain(|agent| agent != node),
+                Report::Adrift(adrift) => is_missed |= *adrift == node,
+                _ => {}
+            }
+            is_missed && below.is_empty()
+        });
+        kill(member);
+        let lost = await_losses(&network, 1);
+        StoppedAbove { network, stream, worker, node, lost }
     }
-    finish(network, stream);
+
+    fn go_on(&self) {
+        kill_process(self.worker, Signal::CONT).unwrap();
+    }
+
+    fn expect_waves_without_the_lost(self) {
+        order(&self.stream, 1, 100, 0);
+        for number in 1..101 {
+            let wave = expect_wave(&self.stream, number);
+            assert!(wave.members().len() == 7 && wave.members().is_disjoint(&self.lost), "{wave:?}");
+        }
+        finish(self.network, self.stream);
+    }
+}
+
+/// The agent above the agent of a member, and the agents below it.
+fn agent_above_that_of(network: &Network, rank: u32) -> (NodeId, Vec<NodeId>) {
+    let places = network.nodes();
+    let parent_of = |is_it: &dyn Fn(&NodeInfo) -> bool| places.iter().find(|place| is_it(place)).unwrap().parent;
+    let agent = parent_of(&|place| place.rank == Some(rank));
+    let above = parent_of(&|place| place.node == agent);
+    (above, places.iter().filter(|place| place.parent == above).map(|place| place.node).collect())
+}
+
+pub(crate) fn a_member_that_died_while_an_agent_was_stopped_is_not_waited_for_when_the_agent_is_back() {
+    let stopped = StoppedAbove::new(true);
+    stopped.go_on();
+    // The agent has brought its old list of those below to the front-end.
+    wait_for(&stopped.network, |report| matches!(report, Report::Moved { node, .. } if *node == stopped.node));
+    stopped.expect_waves_without_the_lost();
+}
+
+pub(crate) fn a_member_that_died_below_an_agent_that_goes_on_before_the_front_end_misses_it_is_not_waited_for() {
+    let stopped = StoppedAbove::new(false);
+    // Whether the agent still has its parent is open.
+    stopped.go_on();
+    stopped.expect_waves_without_the_lost();
 }
 
 /// Waits until the network tells this.

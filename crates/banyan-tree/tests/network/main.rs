@@ -135,6 +135,7 @@ const TESTS: &[harness::Test] = tests![
     losses::members_that_leave_a_stopped_agent_are_not_taken_for_dead,
     losses::an_agent_that_was_stopped_does_not_end_its_members_while_the_front_end_computes,
     losses::a_member_that_died_while_an_agent_was_stopped_is_not_waited_for_when_the_agent_is_back,
+    losses::a_member_that_died_below_an_agent_that_goes_on_before_the_front_end_misses_it_is_not_waited_for,
     losses::agents_of_256_members_stopped_and_continued_during_pipelined_waves_lose_none,
     losses::when_all_members_are_lost_nobody_waits_for_them,
     losses::a_killed_member_is_missing_in_later_waves,

@@ -114,10 +114,11 @@ pub(crate) fn a_stream_is_not_opened_beyond_the_deadline_while_an_agent_is_stopp
 
 /// The ranks of the members that an agent has started.
 fn members_below(agent: Pid) -> Vec<u32> {
-    let own = members().into_iter().filter(|member| parent(*member) == Some(agent));
-    let rank = |member: Pid| {
-        let variables = String::from_utf8(environment(member)).unwrap();
-        variables.split('\0').find_map(|variable| variable.strip_prefix("BANYAN_RANK=")?.parse().ok()).unwrap()
-    };
-    own.map(rank).collect()
+    members().into_iter().filter(|member| parent(*member) == Some(agent)).map(rank_of).collect()
+}
+
+/// The rank of a member, as its process was told.
+pub(crate) fn rank_of(member: Pid) -> u32 {
+    let variables = String::from_utf8(environment(member)).unwrap();
+    variables.split('\0').find_map(|variable| variable.strip_prefix("BANYAN_RANK=")?.parse().ok()).unwrap()
 }
