@@ -3,6 +3,8 @@
 
 #[path = "nodes/asking_received.rs"]
 mod asking_received;
+#[path = "nodes/chosen.rs"]
+mod chosen;
 #[path = "nodes/hostile.rs"]
 mod hostile;
 #[path = "hostile/mod.rs"]
@@ -96,6 +98,13 @@ impl Tree {
 
     /// As that, in place of others that were the same node.
     fn add_life(&mut self, id: NodeId, life: u32, rank: Option<u32>, level: Level, above: &[usize]) -> usize {
+        let node = self.push(id, life, rank, level, above);
+        self.pass(Duration::ZERO);
+        node
+    }
+
+    /// As that, before it has done anything.
+    fn push(&mut self, id: NodeId, life: u32, rank: Option<u32>, level: Level, above: &[usize]) -> usize {
         let ancestors = above.iter().map(|node| {
             let level = Level(u16::from(*node > 0));
             Ancestor { itself: Candidate { node: NodeId(*node as u32), level }, children: Vec::new() }
@@ -104,7 +113,6 @@ impl Tree {
         let options = self.options.clone();
         let transformations = Arc::clone(&self.transformations);
         self.nodes.push(Node::below(id, rank, level, ancestry, options, transformations).in_life(life));
-        self.pass(Duration::ZERO);
         self.nodes.len() - 1
     }
 
@@ -126,7 +134,12 @@ impl Tree {
 
     /// Lets everything arrive.
     fn settle(&mut self) {
-        loop {
+        self.settle_until(|_| false);
+    }
+
+    /// Lets everything arrive until this is so. Then nobody has said yet what follows from the last message.
+    fn settle_until(&mut self, is_so: impl Fn(&Tree) -> bool) {
+        while !is_so(self) {
             for at in 0..self.nodes.len() {
                 while let Some(action) = self.nodes[at].action() {
                     self.act(at, action);

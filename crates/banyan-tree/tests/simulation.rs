@@ -393,6 +393,7 @@ fn what_failed_once_holds() {
     // Orphans dialled one dead agent after the other, each for a second, and were given up.
     holds(
         &plan
+            .clone()
             .shape(vec![10, 18])
             .seed(20_508)
             .has_failing_filter(true)
@@ -402,6 +403,24 @@ fn what_failed_once_holds() {
             .joining(8)
             .faults(faults(10, false).only_deaths(true)),
     );
+    // Newcomers missed packets that were sent to them while word of them was on its way, and were not told. Others missed
+    // some because they came to an agent that had asked where a newcomer begins.
+    let kinds = ["timeout 120ms", "none", "none lossy drop-newest", "interval time 1 from 0"];
+    let of_all_kinds = plan
+        .shape(vec![3, 4, 5])
+        .packets(120)
+        .streams(4)
+        .synchronisations(kinds.iter().map(|kind| kind.parse().unwrap()).collect())
+        .has_failing_filter(true)
+        .reopens(true)
+        .restarts(true)
+        .chooses(true)
+        .ahead_packets(28)
+        .joining(4)
+        .faults(faults(9, false).stalls(true));
+    for seed in [260, 312, 695, 2053, 2259] {
+        holds(&of_all_kinds.clone().seed(seed));
+    }
 }
 
 /// A fixed set of seeds, trees of about 200 nodes, every kind of fault. In every other of them members join, nodes start again

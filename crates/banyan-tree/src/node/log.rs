@@ -38,6 +38,8 @@ pub(super) struct Log {
     begun: Vec<LinkId>,
     /// Whether it is known where this log begins: where the first packet comes from, unless someone says otherwise.
     is_started: bool,
+    /// Whether the parent was told of children that begin with its next packet, and has not said which that is.
+    awaits_beginning: bool,
 }
 
 /// Packets from here on were asked for, and have not come.
@@ -200,6 +202,18 @@ impl Log {
         if self.is_started {
             self.begin_newcomers();
         }
+        self.awaits_beginning |= next == Resume::NOW && !self.is_started;
+    }
+
+    /// A parent is asked for, and told how far the children are.
+    pub(super) fn told_new_parent(&mut self) {
+        self.awaits_beginning = !self.is_started && self.received_by_children() == Some(Resume::NOW);
+    }
+
+    /// The parent has no packets before one: whether that is only where newcomers begin, and was said before it knew of a child
+    /// that has come since and is less far.
+    pub(super) fn take_beginning(&mut self) -> bool {
+        std::mem::take(&mut self.awaits_beginning) && self.is_started
     }
 
     /// Children that begin with the next packet do so.
@@ -251,6 +265,8 @@ impl Log {
     /// be for the one that has come.
     pub(super) fn lower_received(&mut self, link: LinkId, until: u64) {
         if let Some(cursor) = self.children.get_mut(&link) {
+            // A newcomer begins with what the child above it gets next: nothing before what this child knows of.
+            let until = if until == Resume::NOW { cursor.told } else { until };
             cursor.received = cursor.received.min(until);
             cursor.assured = cursor.assured.min(until);
             cursor.sent = cursor.sent.min(cursor.told.max(until));
@@ -308,6 +324,7 @@ impl Log {
 
     /// Takes a packet from the parent: the children that need just this one, and whether it is new here.
     pub(super) fn take(&mut self, sequence: u64, packet: &Packet, joins: u64) -> Taken {
+        self.awaits_beginning = false;
         self.start_at(sequence);
         self.follow(sequence, sequence + 1);
         match sequence {
@@ -333,6 +350,7 @@ impl Log {
 
     /// The parent, which has heard of all these joins, has nothing for anyone below between these packets.
     pub(super) fn take_gap(&mut self, from: u64, until: u64, joins: &Joins) -> Taken {
+        self.awaits_beginning = false;
         self.start_at(from);
         self.follow(from, until);
         let next = self.next();

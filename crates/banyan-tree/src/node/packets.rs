@@ -278,6 +278,14 @@ impl Node {
             return self.catalogue_ends(until);
         }
         let Some(log) = self.log_mut(id) else { return self.unopened.note_skip(id, until) };
+        if log.take_beginning() {
+            // What children need that have come since was asked for, or is now.
+            let next = log.next();
+            if next < until {
+                self.ask_again(id, next);
+            }
+            return self.pump_down(id);
+        }
         let behind = log.skip(until);
         for link in behind {
             self.send(link, Message::Skipped { stream: id, until });

@@ -34,6 +34,7 @@ impl Node {
         let State::Asking { candidate, .. } = self.ascent.state() else { return };
         self.is_below_changed = false;
         self.joins.ask();
+        self.streams.values_mut().for_each(|stream| stream.log.told_new_parent());
         let attach = Attach {
             place: self.place(candidate.node),
             is_urgent: self.ascent.is_urgent(),
