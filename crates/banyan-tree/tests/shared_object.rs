@@ -152,7 +152,7 @@ fn an_object_that_is_no_filter_is_refused_with_the_reason() {
     assert!(matches!(missing, LoadError::Object { .. }), "{missing}");
     let empty = compile("empty", "int nothing;\n");
     let error = load("empty", &empty).unwrap_err().to_string();
-    assert!(error.ends_with("is no filter: it exports no banyan_filter_table; see banyan_filter.h"), "{error}");
+    assert!(error.ends_with("is not a filter: it exports no banyan_filter_table; see banyan_filter.h"), "{error}");
     for (name, from, to, reason) in [
         (
             "version",
