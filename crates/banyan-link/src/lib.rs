@@ -25,7 +25,7 @@
 //! where they arrived, forwarded without a copy. Records of `banyan-ndr` travel with their formats
 //! ([`Link::send_record`], [`Link::decode`], [`Link::forward`]).
 //!
-//! **Credit** bounds the data that is under way: a sender minds [`Link::room`], a receiver calls [`Link::release`].
+//! **Credit** bounds the data that is under way: a sender minds [`Link::credit_left`], a receiver calls [`Link::release`].
 //! Control frames never wait behind data. No memory grows with what a peer sends.
 //!
 //! **Opening**: connections that come through a [`Listener`] prove that they know a [`Secret`] before anything else is

@@ -429,7 +429,7 @@ impl Link {
     }
 
     /// Sends what is queued and waits for the next event; `None` when the deadline passed, a signal came, or there is
-    /// [`room`](Self::room) again where there was none. For a process with one link. Nothing is sent while there are
+    /// [`credit_left`](Self::credit_left) again where there was none. For a process with one link. Nothing is sent while there are
     /// events left, so that the answers to many frames go together; [`flush`](Self::flush) before computing for long.
     pub fn wait(&mut self, deadline: Option<Instant>) -> Option<Event> {
         if let Some(event) = self.poll() {
